@@ -1,0 +1,84 @@
+// From a row of logits to a token id: a chain of filters in a documented, settable order, then a draw.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace ingle {
+
+using TokenId = int32_t;
+
+struct SamplerOptions {
+  // The order the chain runs in. Default below; see docs/sampling.md.
+  std::vector<std::string> order = {"penalties", "dry", "top_k", "typical", "top_p", "min_p", "xtc", "temperature"};
+  float temperature = 0.8f;            // 0: greedy
+  int32_t top_k = 40;                  // 0: off
+  float top_p = 0.95f;                 // 1: off
+  float min_p = 0.05f;                 // 0: off
+  float typical_p = 1.0f;              // 1: off
+  float xtc_probability = 0.0f;        // 0: off
+  float xtc_threshold = 0.1f;
+  int32_t penalty_last_n = 64;         // 0: off, -1: the whole context
+  float repetition_penalty = 1.0f;     // 1: off
+  float presence_penalty = 0.0f;
+  float frequency_penalty = 0.0f;
+  float dry_multiplier = 0.0f;         // 0: off
+  float dry_base = 1.75f;
+  int32_t dry_allowed_length = 2;
+  int32_t dry_penalty_last_n = -1;
+  std::vector<std::string> dry_sequence_breakers = {"\n", ":", "\"", "*"};
+  int32_t mirostat = 0;                // 0 or 2 (replaces top-k ... temperature's draw)
+  float mirostat_tau = 5.0f;
+  float mirostat_eta = 0.1f;
+  std::vector<std::pair<TokenId, float>> logit_bias;   // added to the logits first; -infinity bans
+  uint64_t seed = 0;
+  int32_t min_keep = 1;                // filters leave at least this many candidates
+};
+
+// One per sequence; not thread-safe. The same options, seed, history and logits give the same token on every machine
+// (own generator and own draw; nothing from <random> distributions).
+class Sampler {
+ public:
+  // Throws Error{kInvalidArgument} naming the option and its range, an unknown name in `order`, or a token id outside the vocabulary.
+  // `dry_breakers`: token ids that contain a sequence breaker (found by the caller from its vocabulary).
+  Sampler(const SamplerOptions& options, int32_t vocab, std::vector<TokenId> dry_breakers = {});
+  ~Sampler();
+  Sampler(Sampler&&) noexcept;
+
+  // Picks a token; does not change `logits`. Does not record it.
+  TokenId sample(std::span<const float> logits);
+  // What is in the context now (prompt and generated tokens): penalties and DRY look at it; mirostat learns only in sample().
+  void accept(TokenId token);
+  void reset();   // forgets history and restarts the generator from the seed
+
+  // The candidates left by the chain for these logits, most likely first, with their probabilities: what sample() draws from.
+  std::vector<std::pair<TokenId, float>> distribution(std::span<const float> logits);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// Stops generation at any of several strings, also across token borders. Text that could still become a stop string is held back.
+class StopMatcher {
+ public:
+  explicit StopMatcher(std::vector<std::string> stops);   // empty strings are refused: kInvalidArgument
+  struct Result {
+    std::string text;        // safe to show
+    std::optional<size_t> stop;  // index of the stop string that was met; its text and what follows are dropped
+  };
+  Result push(std::string_view text);
+  std::string finish();      // what was held
+
+ private:
+  std::vector<std::string> stops_;
+  std::string held_;
+};
+
+}  // namespace ingle

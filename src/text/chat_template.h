@@ -1,0 +1,55 @@
+// Chat templates: the Jinja language as models use it, rendered as transformers and Jinja2 do, with bounded cost.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace ingle {
+
+// Untrusted input: whatever a template does, it stops within these.
+struct TemplateLimits {
+  int64_t steps = 10'000'000;          // evaluated nodes
+  int depth = 200;                     // nesting of expressions, macros, loops, and of the parser
+  size_t source_bytes = 1 << 20;
+  size_t output_bytes = 64 << 20;      // also of any intermediate string
+  size_t value_bytes = 256 << 20;      // everything the template builds, added up
+};
+
+// A parsed template is immutable; render is thread-safe.
+class ChatTemplate {
+ public:
+  // Throws Error{kInvalidFile} with the template's line and what is wrong.
+  static ChatTemplate parse(std::string_view source, TemplateLimits limits = {});
+  ChatTemplate(ChatTemplate&&) noexcept;
+  ChatTemplate& operator=(ChatTemplate&&) noexcept;
+  ~ChatTemplate();
+
+  // `variables` is the object of names the template sees (messages, tools, add_generation_prompt, bos_token, ...).
+  // `now` is what strftime_now formats (local time).
+  // Throws Error{kInvalidArgument}: raise_exception's text exactly, or the line and what failed; kOutOfMemory for a limit.
+  std::string render(const boost::json::object& variables, std::chrono::system_clock::time_point now) const;
+
+  // The same text cut into spans: what the template itself wrote, and what came from a string in `messages` or `tools`
+  // (or was computed from one). Only the former may be parsed for special tokens.
+  struct Span {
+    std::string text;
+    bool trusted;
+  };
+  std::vector<Span> render_spans(const boost::json::object& variables, std::chrono::system_clock::time_point now) const;
+
+ private:
+  struct State;
+  explicit ChatTemplate(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// What transformers does to messages first: null keys dropped, reasoning_content/thinking filled in. Throws kInvalidArgument
+// for an empty conversation.
+boost::json::array normalize_messages(const boost::json::array& messages);
+
+}  // namespace ingle
