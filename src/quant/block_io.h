@@ -1,0 +1,56 @@
+// How every format walks a row: copy a block out of (or into) bytes of any alignment, hand it to the format's own code.
+// Multi-byte fields are little-endian in the file and are read as they lie, so the host must be little-endian too.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace ingle {
+
+static_assert(std::endian::native == std::endian::little, "blocks are little-endian and read as they lie");
+
+// unpack(block, y) writes Block::kElements floats to y.
+template <class Block, class Unpack>
+void decode_blocks(const std::byte* src, float* dst, int64_t n, Unpack unpack) noexcept {
+  for (int64_t i = 0; i < n; i += Block::kElements, src += sizeof(Block)) {
+    Block block;
+    std::memcpy(&block, src, sizeof(Block));
+    unpack(block, dst + i);
+  }
+}
+
+// pack(x, w, block) fills a zeroed block from Block::kElements floats at x; w is nullptr or as many weights.
+template <class Block, class Pack>
+void encode_blocks(const float* src, std::byte* dst, int64_t n, const float* importance, Pack pack) noexcept {
+  for (int64_t i = 0; i < n; i += Block::kElements, dst += sizeof(Block)) {
+    Block block{};
+    pack(src + i, importance != nullptr ? importance + i : nullptr, block);
+    std::memcpy(dst, &block, sizeof(Block));
+  }
+}
+
+// The low and the high half of a byte.
+inline int lo(uint8_t b) noexcept { return b & 15; }
+inline int hi(uint8_t b) noexcept { return b >> 4; }
+
+// Float to int without undefined behaviour: what does not fit is cut to [low, high], NaN becomes low.
+inline int truncated(float x, int low, int high) noexcept {
+  if (!(x > static_cast<float>(low))) return low;
+  if (x >= static_cast<float>(high)) return high;
+  return static_cast<int>(x);
+}
+
+// Half to even, by the float adder: exact for |x| < 2^22, and everything beyond is cut there. NaN becomes low.
+inline int nearest(float x, int low, int high) noexcept {
+  if (!(x > static_cast<float>(low))) return low;
+  if (x >= static_cast<float>(high)) return high;
+  return static_cast<int>(std::bit_cast<uint32_t>(x + 12582912.0f) & 0x7fffff) - 0x400000;
+}
+
+// Half away from zero.
+inline int rounded(float x, int low, int high) noexcept { return truncated(std::round(x), low, high); }
+
+}  // namespace ingle

@@ -1,0 +1,83 @@
+#include "quant/plain.h"
+
+#include <cstring>
+#include <limits>
+
+#include "base/half.h"
+#include "quant/block_io.h"
+
+namespace ingle {
+
+namespace {
+
+template <class Element, class Convert>
+void decode_elements(const std::byte* src, float* dst, int64_t n, Convert convert) noexcept {
+  for (int64_t i = 0; i < n; ++i) {
+    Element e;
+    std::memcpy(&e, src + static_cast<size_t>(i) * sizeof(Element), sizeof(Element));
+    dst[i] = convert(e);
+  }
+}
+
+template <class Element, class Convert>
+void encode_elements(const float* src, std::byte* dst, int64_t n, Convert convert) noexcept {
+  for (int64_t i = 0; i < n; ++i) {
+    const Element e = convert(src[i]);
+    std::memcpy(dst + static_cast<size_t>(i) * sizeof(Element), &e, sizeof(Element));
+  }
+}
+
+// A double beyond the range of float has no defined conversion unless float has infinities, which IEC 559 grants.
+static_assert(std::numeric_limits<float>::is_iec559);
+template <class Element>
+float to_float(Element e) noexcept {
+  return static_cast<float>(e);
+}
+
+}  // namespace
+
+void decode_f32(const std::byte* src, float* dst, int64_t n) noexcept {
+  std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(float));
+}
+
+void decode_f16(const std::byte* src, float* dst, int64_t n) noexcept {
+  decode_elements<uint16_t>(src, dst, n, f16_to_f32);
+}
+
+void decode_bf16(const std::byte* src, float* dst, int64_t n) noexcept {
+  decode_elements<uint16_t>(src, dst, n, bf16_to_f32);
+}
+
+void decode_f64(const std::byte* src, float* dst, int64_t n) noexcept {
+  decode_elements<double>(src, dst, n, to_float<double>);
+}
+
+void decode_i8(const std::byte* src, float* dst, int64_t n) noexcept {
+  decode_elements<int8_t>(src, dst, n, to_float<int8_t>);
+}
+
+void decode_i16(const std::byte* src, float* dst, int64_t n) noexcept {
+  decode_elements<int16_t>(src, dst, n, to_float<int16_t>);
+}
+
+void decode_i32(const std::byte* src, float* dst, int64_t n) noexcept {
+  decode_elements<int32_t>(src, dst, n, to_float<int32_t>);
+}
+
+void decode_i64(const std::byte* src, float* dst, int64_t n) noexcept {
+  decode_elements<int64_t>(src, dst, n, to_float<int64_t>);
+}
+
+void encode_f32(const float* src, std::byte* dst, int64_t n, const float*) noexcept {
+  std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(float));
+}
+
+void encode_f16(const float* src, std::byte* dst, int64_t n, const float*) noexcept {
+  encode_elements<uint16_t>(src, dst, n, f32_to_f16);
+}
+
+void encode_bf16(const float* src, std::byte* dst, int64_t n, const float*) noexcept {
+  encode_elements<uint16_t>(src, dst, n, f32_to_bf16);
+}
+
+}  // namespace ingle

@@ -1,0 +1,41 @@
+#include "quant/q8_0.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/half.h"
+#include "quant/block_io.h"
+
+namespace ingle {
+
+namespace {
+
+template <class Block>
+void unpack(const Block& b, float* y) noexcept {
+  const float d = f16_to_f32(b.d);
+  for (int j = 0; j < 32; ++j) y[j] = d * static_cast<float>(b.qs[j]);
+}
+
+}  // namespace
+
+void decode_q8_0(const std::byte* src, float* dst, int64_t n) noexcept {
+  decode_blocks<BlockQ8_0>(src, dst, n, unpack<BlockQ8_0>);
+}
+
+void decode_q8_1(const std::byte* src, float* dst, int64_t n) noexcept {
+  decode_blocks<BlockQ8_1>(src, dst, n, unpack<BlockQ8_1>);
+}
+
+// Eight bits leave nothing worth weighing: importance plays no part.
+void encode_q8_0(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept {
+  encode_blocks<BlockQ8_0>(src, dst, n, importance, [](const float* x, const float*, BlockQ8_0& b) {
+    float largest = 0;
+    for (int j = 0; j < 32; ++j) largest = std::max(largest, std::fabs(x[j]));
+    const float d = largest / 127;
+    const float inverse = d != 0 ? 1 / d : 0;  // of d before it is rounded to f16
+    b.d = f32_to_f16(d);
+    for (int j = 0; j < 32; ++j) b.qs[j] = static_cast<int8_t>(rounded(x[j] * inverse, -127, 127));
+  });
+}
+
+}  // namespace ingle
