@@ -10,14 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "ingle/sampling.h"
+
 namespace ingle {
 
-using TokenId = int32_t;
-
-struct SamplerOptions {
-  // The order the chain runs in. Default below; see docs/sampling.md.
-  std::vector<std::string> order = {"penalties", "dry", "top_k", "typical", "top_p", "min_p", "xtc", "temperature"};
-  float temperature = 0.8f;            // 0: greedy
+float temperature = 0.8f;            // 0: greedy
   int32_t top_k = 40;                  // 0: off
   float top_p = 0.95f;                 // 1: off
   float min_p = 0.05f;                 // 0: off

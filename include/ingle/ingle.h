@@ -1,0 +1,10 @@
+// ingle, all of it: an Engine opens a Model; a Session reads and continues sequences; generate() makes text.
+#pragma once
+
+#include "ingle/engine.h"
+#include "ingle/error.h"
+#include "ingle/generate.h"
+#include "ingle/inspect.h"
+#include "ingle/model.h"
+#include "ingle/sampling.h"
+#include "ingle/session.h"

@@ -1,0 +1,99 @@
+// A model file opened for use: weights in the machine's layout, tokenizer, chat template.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ingle/engine.h"
+#include "ingle/sampling.h"
+
+namespace ingle {
+
+struct ModelOptions {
+  bool vocabulary_only = false;                      // tokenizer and template only; sessions cannot be made
+  std::function<bool(double fraction)> progress;     // 0..1 while loading; returning false cancels (Error{kCancelled})
+};
+
+struct ModelInfo {
+  std::string path, name, architecture, file_type;   // file_type: the most common tensor type, e.g. "Q4_1"
+  uint64_t file_bytes = 0;
+  int64_t parameters = 0;
+  int64_t layers = 0, d_model = 0, heads = 0, kv_heads = 0, vocabulary = 0;
+  int64_t context_length = 0;                        // that the model was trained for
+  bool has_chat_template = false;
+};
+
+struct TokenizeOptions {
+  bool add_special = true;     // the begin/end tokens the model wants
+  bool parse_special = false;  // control tokens written out in the text become tokens
+};
+
+struct ChatMessage {
+  std::string role;     // "system", "user", "assistant", "tool"
+  std::string content;
+};
+
+struct ChatRequest {
+  std::vector<ChatMessage> messages;
+  bool add_generation_prompt = true;
+  std::vector<std::pair<std::string, std::string>> arguments;  // extra template variables; values are JSON text
+};
+
+// One line of --explain: which layout and kernels serve a tensor, and why.
+struct TensorPlacement {
+  std::string name, type, shape, layout, reason;
+  uint64_t file_bytes = 0, memory_bytes = 0;
+};
+
+struct MemoryUse {
+  std::string owner;       // "weights", "kv cache", "activations", "logits", ...
+  uint64_t bytes = 0;
+  std::string note;        // "30 layers x 3 kv heads x 64 x 2 x f16 x 4096 positions"
+};
+
+// Immutable and thread-safe; must not outlive its Engine.
+class Model {
+ public:
+  // Throws Error: kNotFound, kIo, kInvalidFile, kUnsupported (architecture, tokenizer), kOutOfMemory, kCancelled.
+  static Model open(Engine& engine, const std::filesystem::path& path, ModelOptions options = {});
+  Model(Model&&) noexcept;
+  Model& operator=(Model&&) noexcept;
+  ~Model();
+
+  const ModelInfo& info() const noexcept;
+  Engine& engine() const noexcept;
+
+  std::vector<TokenId> tokenize(std::string_view text, TokenizeOptions options = {}) const;
+  std::string piece(TokenId id, bool special = false) const;      // bytes; may be part of a character
+  const std::string& token_text(TokenId id) const;                // as in the file
+  std::string_view token_kind(TokenId id) const;                  // "normal", "control", "byte", ...
+  std::string detokenize(std::span<const TokenId> ids, bool special = false) const;
+  bool is_end_of_generation(TokenId id) const;
+
+  // The prompt for a conversation, by the file's chat template; ChatML where the file has none. What comes from messages is
+  // never parsed for control tokens. Throws Error{kInvalidArgument} with the template's own complaint.
+  std::vector<TokenId> tokenize_chat(const ChatRequest& request) const;
+  std::string render_chat(const ChatRequest& request) const;
+
+  // The sampler options the file recommends (general.sampling.*) over the given ones; returns the names of those it set.
+  std::vector<std::string> apply_recommended_sampling(SamplerOptions& options) const;
+
+  std::vector<TensorPlacement> explain() const;
+
+  struct Impl;
+  const Impl& impl() const noexcept { return *impl_; }  // the library's own
+
+ private:
+  explicit Model(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ingle

@@ -1,0 +1,95 @@
+// Sequences of tokens being read and continued: the cache, and steps over any number of sequences at once.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ingle/model.h"
+
+namespace ingle {
+
+struct SessionOptions {
+  int64_t context = 0;           // positions a sequence may reach; 0: 4096 or the model's, whichever is smaller
+  int64_t sequences = 1;         // for the cache budget: sequences of full length that fit at once
+  int64_t batch = 2048;          // most tokens one evaluate() takes into a step queue at once
+  int64_t micro_batch = 512;     // most tokens computed together
+  std::string cache_type_k = "";  // "f32", "f16", "q8_0"; "": f16, or f32 when the engine is exact
+  std::string cache_type_v = "";
+  bool every_row = false;        // compute rows nobody reads, for comparison
+};
+
+using SequenceId = int32_t;
+
+enum class Want { kNothing, kLast, kAll };  // rows of a run whose logits are wanted
+
+struct RunRequest {
+  SequenceId sequence;
+  std::span<const TokenId> tokens;  // appended to the sequence
+  Want want = Want::kLast;
+};
+
+struct LogitsRow {
+  size_t run;                      // index into the requests
+  int32_t position;                // of the token that was read; the logits are for the next one
+  std::span<const float> logits;   // [vocabulary], valid during the call
+};
+
+struct RowCounts {                  // since the session began
+  int64_t computed = 0;            // layer rows computed in full
+  int64_t skipped = 0;             // layer rows that nobody needed
+  int64_t tokens = 0;
+};
+
+struct ProfileLine {
+  std::string op;
+  int layer = -1;                  // -1: outside layers
+  int64_t calls = 0, rows = 0;
+  double seconds = 0, bytes = 0, operations = 0;
+};
+
+// Not thread-safe. Must not outlive its Model.
+class Session {
+ public:
+  // Throws Error: kInvalidArgument (names the option and its range), kOutOfMemory (says how much the context wants and what fits).
+  explicit Session(const Model& model, SessionOptions options = {});
+  ~Session();
+  Session(Session&&) noexcept;
+
+  const Model& model() const noexcept;
+  const SessionOptions& options() const noexcept;  // with the defaults filled in
+
+  SequenceId create();                         // an empty sequence
+  SequenceId fork(SequenceId from);            // shares every block; a block is copied when one of them writes to it
+  void truncate(SequenceId id, int64_t length);
+  void release(SequenceId id);
+  int64_t length(SequenceId id) const;
+  std::span<const TokenId> tokens(SequenceId id) const;
+
+  // Makes an empty sequence start with what the cache already holds of `prompt` (by content, from any sequence, also released
+  // ones); returns how many tokens are there now (at most prompt size - 1, so that there is something to read).
+  int64_t reuse_prefix(SequenceId id, std::span<const TokenId> prompt);
+
+  // Appends the runs' tokens and computes; cuts them into micro-batches itself. `each` sees the wanted rows, run by run in
+  // ascending position; it may be empty if nothing is wanted. On an error no sequence has changed.
+  // Throws Error: kInvalidArgument (token id, context exceeded: names the numbers), kOutOfMemory (cache budget), kCancelled.
+  void evaluate(std::span<const RunRequest> runs, const std::function<void(const LogitsRow&)>& each);
+  void set_cancel(std::function<bool()> cancelled);   // asked between micro-batches
+
+  std::vector<MemoryUse> memory() const;
+  RowCounts rows() const noexcept;
+  void set_profile(bool on);                   // starts from zero
+  std::vector<ProfileLine> profile() const;
+
+  struct Impl;
+  Impl& impl() const noexcept { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace ingle

@@ -1,0 +1,160 @@
+// What a device offers: weights made ready for it, the cache's block layout, and some twenty coarse operations that run in the
+// order they are called. There is no graph. A backend fuses inside an operation, never across what a model might call next.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "batch/batch.h"
+#include "batch/kv_view.h"
+#include "batch/row_need.h"
+#include "tensor/tensor.h"
+
+namespace ingle {
+
+// The promises of design section 4. Default arithmetic already has a fixed order (a row's result depends neither on the number of
+// threads nor on what else is in the batch), so there is no third mode to choose.
+enum class Precision {
+  kDefault,  // activations int8 per block of 32 where the weight is quantised; f16 cache by default
+  kExact,    // activations and cache f32: equal to an f32 implementation on the decoded weights, to rounding
+};
+
+// A weight matrix [out, in] in the layout the device's kernels read. Immutable.
+class Matrix {
+ public:
+  virtual ~Matrix() = default;
+  std::string name;
+  DType file_type = DType::kF32;
+  int64_t rows = 0;      // out
+  int64_t columns = 0;   // in
+  size_t bytes = 0;      // as it lies in memory
+  std::string layout;    // for --explain: "q4_1 x32, gemv avx512_vnni, gemm 2x6"
+  std::string reason;    // why this layout, when it is not the obvious one
+};
+
+struct Linear {
+  const Matrix* weight = nullptr;
+  const float* bias = nullptr;  // [out] or none
+  int64_t in() const noexcept { return weight->columns; }
+  int64_t out() const noexcept { return weight->rows; }
+};
+
+// RMS norm: x / sqrt(mean(x^2) + eps) * gain, over the last dimension.
+struct Norm {
+  const float* gain = nullptr;  // [size]
+  int64_t size = 0;
+  float eps = 0;
+};
+
+enum class Activation { kSilu, kGelu };  // kGelu: tanh form
+
+// Rotary positions (Su et al., arXiv:2104.09864) on the first `rotated` channels of each head.
+// angle(p, i) = f32(p) * inverse_frequency[i]; cos and sin are multiplied by magnitude.
+struct Rope {
+  enum class Pairs { kAdjacent, kHalves };  // (2i, 2i+1), or (i, i + rotated/2)
+  Pairs pairs = Pairs::kAdjacent;
+  int64_t rotated = 0;
+  std::vector<float> inverse_frequency;     // [rotated / 2], scaling already inside
+  float magnitude = 1.0f;
+};
+
+struct AttentionOptions {
+  float scale = 1.0f;
+  int32_t window = 0;      // 0: none; otherwise a query at p sees positions > p - window
+  float soft_cap = 0.0f;   // 0: none; otherwise cap * tanh(score / cap)
+};
+
+// Where a result goes: nowhere special, or added to rows that exist (the residual stream).
+struct Into {
+  Tensor add_to = {};
+};
+
+struct OpTiming {  // one line of --profile
+  std::string_view op;
+  int layer;                 // -1 outside layers
+  int64_t calls = 0;
+  double seconds = 0;
+  double bytes = 0;          // weights and cache read, activations read and written
+  double operations = 0;     // multiply-adds count two
+  int64_t rows = 0;
+};
+
+// One step's operations. Not thread-safe: one caller; parallel inside. Every Tensor it hands out lives until begin_step().
+// Kernels assume shapes that the loader has checked; a mismatch is our own mistake (INGLE_CHECK).
+class Ops {
+ public:
+  virtual ~Ops() = default;
+  virtual void begin_step() = 0;               // forgets the last step's tensors; allocates nothing once sizes have been seen
+  virtual void set_layer(int layer) = 0;       // for profile and trace; -1 outside layers
+
+  // Rows of an embedding table: [tokens, columns].
+  virtual Tensor embed(const Matrix& table, std::span<const int32_t> tokens) = 0;
+  // x W^T + bias: [rows, in] -> [rows, out]. With add_to the result is added to it in place, and it is returned.
+  virtual Tensor linear(const Linear& w, Tensor x, Into into = {}) = 0;
+  // Several products at once, each on its own input (usually the same): one parallel region, one quantised input.
+  struct LinearJob {
+    const Linear* w;
+    Tensor x;
+  };
+  virtual void linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) = 0;
+  // down(act(gate x) * (up x)).
+  virtual Tensor gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
+                           Into into = {}) = 0;
+  // Over the last dimension of [rows, size] or [rows, heads, size].
+  virtual Tensor norm(const Norm& n, Tensor x) = 0;
+  // In place on [rows, heads, head_dim].
+  virtual void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) = 0;
+  // Writes K and V [rows, kv_heads, head_dim] of these rows into the cache.
+  virtual void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) = 0;
+  // Causal attention of each row over its own sequence up to its position: [rows, heads, head_dim] -> [rows, heads * v_dim].
+  virtual Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) = 0;
+  virtual Tensor gather_rows(Tensor x, std::span<const int32_t> rows) = 0;
+  virtual void scale(Tensor x, float factor) = 0;  // in place
+
+  // [rows, heads * head_dim] as [rows, heads, head_dim]: the same numbers.
+  static Tensor split_heads(Tensor x, int64_t heads) {
+    x.shape = {x.shape[0], heads, x.row_size() / heads};
+    x.memo = nullptr;
+    return x;
+  }
+
+  virtual void set_profile(bool on) = 0;
+  virtual std::vector<OpTiming> profile() const = 0;  // since set_profile(true), by layer and op
+  virtual size_t arena_bytes() const noexcept = 0;
+};
+
+class ThreadPool;
+
+// A device. Outlives everything made by it. pack() and make_ops() may be called from one thread at a time.
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const noexcept = 0;         // "cpu"
+  virtual std::string description() const = 0;                // "avx512_vnni, 2 threads"
+  // Copies a weight into the device's layout. Any format; throws Error{kUnsupported} naming the tensor for one it cannot use.
+  virtual std::unique_ptr<Matrix> pack(std::string name, const ConstTensorView& w) = 0;
+  // Keeps the rows as they are in the file, to be read row by row (embedding tables); the view must outlive it.
+  virtual std::unique_ptr<Matrix> table(std::string name, const ConstTensorView& w) = 0;
+  // Sizes of a cache block for this device. Throws Error{kUnsupported} for a cache type it has no kernels for.
+  virtual KvLayout kv_layout(DType k_type, DType v_type, int64_t kv_heads, int64_t k_dim, int64_t v_dim) const = 0;
+  virtual std::unique_ptr<Ops> make_ops() = 0;
+  virtual Precision precision() const noexcept = 0;
+};
+
+struct BackendOptions {
+  int threads = 0;             // 0: one per physical core
+  std::string isa;             // "": the best this processor has; otherwise by name, kInvalidArgument if it cannot run here
+  Precision precision = Precision::kDefault;
+};
+
+// By name from the registry ("cpu"). Throws Error{kNotFound} listing the names.
+std::unique_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options);
+std::vector<std::string> backend_names();
+
+}  // namespace ingle

@@ -1,0 +1,45 @@
+#include "batch/row_need.h"
+
+#include <numeric>
+
+namespace ingle {
+
+void RowNeed::assign(const Batch& batch, RowNeedOptions options) {
+  last_writer_ = options.last_writer;
+  every_row_ = options.every_row;
+  all_rows_.resize(static_cast<size_t>(batch.rows()));
+  std::iota(all_rows_.begin(), all_rows_.end(), 0);
+  all_positions_ = batch.positions;
+  all_runs_ = batch.runs;
+
+  wanted_rows_.clear();
+  wanted_positions_.clear();
+  wanted_runs_.clear();
+  for (const RowRun& run : batch.runs) {
+    const auto first = static_cast<int32_t>(wanted_rows_.size());
+    for (int32_t row = run.first_row; row < run.first_row + run.rows; ++row) {
+      if (batch.wants[static_cast<size_t>(row)] == RowWant::kNone) continue;
+      wanted_rows_.push_back(row);
+      wanted_positions_.push_back(batch.positions[static_cast<size_t>(row)]);
+    }
+    const auto rows = static_cast<int32_t>(wanted_rows_.size()) - first;
+    if (rows > 0) wanted_runs_.push_back({run.slot, first, rows});
+  }
+  identity_.resize(wanted_rows_.size());
+  std::iota(identity_.begin(), identity_.end(), 0);
+  all_ = {all_rows_, all_positions_, all_runs_};
+  wanted_ = {wanted_rows_, wanted_positions_, wanted_runs_};
+}
+
+LayerRows RowNeed::layer(int index) const noexcept {
+  if (every_row_ || index < last_writer_) return {all_, all_, all_rows_};
+  if (index == last_writer_) return {all_, wanted_, wanted_rows_};
+  return {wanted_, wanted_, identity_};
+}
+
+LayerRows RowNeed::result() const noexcept {
+  if (every_row_) return {all_, wanted_, wanted_rows_};
+  return {wanted_, wanted_, identity_};
+}
+
+}  // namespace ingle
