@@ -1,0 +1,34 @@
+// A regular file mapped read-only: its pages are read when touched and belong to the page cache, not to us.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+
+namespace ingle {
+
+// Owns one mapping of a whole file; movable, and the bytes do not move with it. Const methods are thread-safe.
+// Another process that cuts the file short while it is mapped makes the lost pages fault (SIGBUS), as with any mapping.
+class MappedFile {
+ public:
+  // Throws Error: kNotFound (no such file), kInvalidFile (a directory, a pipe or device, an empty file), kIo (the
+  // rest).
+  static MappedFile open(const std::filesystem::path& path);
+
+  MappedFile() = default;
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
+
+  // Lets the system forget the whole pages inside [offset, offset + bytes); reading them again fetches them from the
+  // file.
+  void drop(size_t offset, size_t bytes) const noexcept;
+
+ private:
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+}  // namespace ingle
