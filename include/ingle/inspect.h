@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "ingle/model.h"
+#include "ingle/session.h"
 
 namespace ingle {
 
@@ -36,6 +36,6 @@ struct FileInfo {
 FileInfo inspect(const std::filesystem::path& path);
 
 // Memory by owner that a session of these options would take, computed from the file's metadata alone.
-std::vector<MemoryUse> plan_memory(Engine& engine, const std::filesystem::path& path, const struct SessionOptions& options);
+std::vector<MemoryUse> plan_memory(Engine& engine, const std::filesystem::path& path, const SessionOptions& options);
 
 }  // namespace ingle

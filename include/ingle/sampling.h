@@ -29,5 +29,12 @@ struct SamplerOptions {
   int32_t dry_allowed_length = 2;
   int32_t dry_penalty_last_n = -1;
   std::vector<std::string> dry_sequence_breakers = {"\n", ":", "\"", "*"};
+  int32_t mirostat = 0;                // 0 or 2 (replaces top-k ... temperature's draw)
+  float mirostat_tau = 5.0f;
+  float mirostat_eta = 0.1f;
+  std::vector<std::pair<TokenId, float>> logit_bias;   // added to the logits first; -infinity bans
+  uint64_t seed = 0;
+  int32_t min_keep = 1;                // filters leave at least this many candidates
+};
 
 }  // namespace ingle

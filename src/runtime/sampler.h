@@ -14,14 +14,6 @@
 
 namespace ingle {
 
-int32_t mirostat = 0;                // 0 or 2 (replaces top-k ... temperature's draw)
-  float mirostat_tau = 5.0f;
-  float mirostat_eta = 0.1f;
-  std::vector<std::pair<TokenId, float>> logit_bias;   // added to the logits first; -infinity bans
-  uint64_t seed = 0;
-  int32_t min_keep = 1;                // filters leave at least this many candidates
-};
-
 // One per sequence; not thread-safe. The same options, seed, history and logits give the same token on every machine
 // (own generator and own draw; nothing from <random> distributions).
 class Sampler {
