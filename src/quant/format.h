@@ -23,12 +23,13 @@ enum class DType : uint32_t {
 
 struct Format {
   DType type;
-  std::string_view name;   // "Q4_K"
+  std::string_view name;  // "Q4_K"
   int64_t block_elements;
   size_t block_bytes;
   // Exact decode of n elements. src may be unaligned.
   void (*decode)(const std::byte* src, float* dst, int64_t n) noexcept;
-  // Reference quantiser of one row of n elements; importance is nullptr or n weights (imatrix). nullptr: cannot be written.
+  // Reference quantiser of one row of n elements; importance is nullptr or n weights (imatrix). nullptr: cannot be
+  // written.
   void (*encode)(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
 
   size_t row_bytes(int64_t n) const noexcept { return static_cast<size_t>(n / block_elements) * block_bytes; }

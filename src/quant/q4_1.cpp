@@ -1,7 +1,10 @@
 #include "quant/q4_1.h"
 
+#include <algorithm>
+
 #include "base/half.h"
 #include "quant/block_io.h"
+#include "quant/search.h"
 
 namespace ingle {
 
@@ -13,6 +16,28 @@ void decode_q4_1(const std::byte* src, float* dst, int64_t n) noexcept {
       y[j] = d * static_cast<float>(lo(b.qs[j])) + m;
       y[j + 16] = d * static_cast<float>(hi(b.qs[j])) + m;
     }
+  });
+}
+
+void encode_q4_1(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept {
+  const float variance = importance != nullptr ? sum_of_squares(n, src) / static_cast<float>(n) : 0;
+  encode_blocks<BlockQ4_1>(src, dst, n, importance, [=](const float* x, const float* iw, BlockQ4_1& b) {
+    uint8_t q[32];
+    if (iw != nullptr) {
+      float w[32];
+      weigh(32, iw, variance, x, w);
+      const ScaleOffset found = search_with_offset(32, 15, x, w, {-0.9f, 0.05f, 36, false}, q);
+      b.d = f32_to_f16(found.scale);
+      b.m = f32_to_f16(-found.offset);
+    } else {
+      const auto [min, max] = std::minmax_element(x, x + 32);
+      const float d = (*max - *min) / 15;
+      const float inverse = d != 0 ? 1 / d : 0;
+      b.d = f32_to_f16(d);
+      b.m = f32_to_f16(*min);
+      for (int j = 0; j < 32; ++j) q[j] = static_cast<uint8_t>(truncated((x[j] - *min) * inverse + 0.5f, 0, 15));
+    }
+    for (int j = 0; j < 16; ++j) b.qs[j] = static_cast<uint8_t>(q[j] | q[j + 16] << 4);
   });
 }
 

@@ -1,0 +1,46 @@
+#include "quant/q5_1.h"
+
+#include <algorithm>
+
+#include "base/half.h"
+#include "quant/block_io.h"
+#include "quant/search.h"
+
+namespace ingle {
+
+void decode_q5_1(const std::byte* src, float* dst, int64_t n) noexcept {
+  decode_blocks<BlockQ5_1>(src, dst, n, [](const BlockQ5_1& b, float* y) {
+    const float d = f16_to_f32(b.d);
+    const float m = f16_to_f32(b.m);
+    for (int j = 0; j < 32; ++j) {
+      const int low = j < 16 ? lo(b.qs[j]) : hi(b.qs[j - 16]);
+      const int high = (b.qh[j / 8] >> (j % 8)) & 1;
+      y[j] = d * static_cast<float>(low | high << 4) + m;
+    }
+  });
+}
+
+void encode_q5_1(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept {
+  const float variance = importance != nullptr ? sum_of_squares(n, src) / static_cast<float>(n) : 0;
+  encode_blocks<BlockQ5_1>(src, dst, n, importance, [=](const float* x, const float* iw, BlockQ5_1& b) {
+    uint8_t q[32];
+    if (iw != nullptr) {
+      float w[32];
+      weigh(32, iw, variance, x, w);
+      const ScaleOffset found = search_with_offset(32, 31, x, w, {-0.9f, 0.05f, 36, false}, q);
+      b.d = f32_to_f16(found.scale);
+      b.m = f32_to_f16(-found.offset);
+    } else {
+      const auto [min, max] = std::minmax_element(x, x + 32);
+      const float d = (*max - *min) / 31;
+      const float inverse = d != 0 ? 1 / d : 0;
+      b.d = f32_to_f16(d);
+      b.m = f32_to_f16(*min);
+      for (int j = 0; j < 32; ++j) q[j] = static_cast<uint8_t>(truncated((x[j] - *min) * inverse + 0.5f, 0, 31));
+    }
+    for (int j = 0; j < 16; ++j) b.qs[j] = static_cast<uint8_t>((q[j] & 15) | (q[j + 16] & 15) << 4);
+    for (int j = 0; j < 32; ++j) b.qh[j / 8] |= static_cast<uint8_t>((q[j] >> 4) << (j % 8));
+  });
+}
+
+}  // namespace ingle
