@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "gguf/gguf.h"
+#include "gguf/value.h"
 #include "quant/format.h"
 
 namespace ingle::gguf {
@@ -89,11 +90,6 @@ decltype(auto) with_scalar_type(GgufValue::Type type, F&& f) {
   }
   throw_error(ErrorCode::kInternal, "{} is not a scalar type", type_name(type));
 }
-
-// What GgufValue::Array keeps an element of type T as.
-template <class T>
-using Widened =
-    std::conditional_t<std::is_floating_point_v<T>, double, std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
 
 constexpr bool is_unsigned(GgufValue::Type type) noexcept {
   using enum GgufValue::Type;

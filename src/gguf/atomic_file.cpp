@@ -1,0 +1,108 @@
+#include "gguf/atomic_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+
+namespace ingle::gguf {
+namespace {
+
+constexpr size_t kBufferBytes = size_t{1} << 18;
+constexpr int kNameTries = 100;
+
+// 0, or the errno of what went wrong.
+int write_fully(int descriptor, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor, bytes.data(), std::min<size_t>(bytes.size(), size_t{1} << 30));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return count < 0 ? errno : ENOSPC;
+    bytes = bytes.subspan(static_cast<size_t>(count));
+  }
+  return 0;
+}
+
+}  // namespace
+
+AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
+  struct stat status {};
+  if (::stat(target_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {  // a rename would replace /dev/null itself
+    throw_error(ErrorCode::kInvalidArgument, "{}: exists and is not a regular file", target_.native());
+  }
+  buffer_.reserve(kBufferBytes);
+  for (int i = 0; i < kNameTries && descriptor_ < 0; ++i) {
+    std::filesystem::path name = target_;
+    name += fmt::format(".{}-{}.part", ::getpid(), i);
+    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ >= 0) {
+      temporary_ = std::move(name);
+    } else if (errno != EEXIST) {
+      throw_io("create", errno);
+    }
+  }
+  if (descriptor_ < 0) throw_io("create", EEXIST);
+}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : target_(std::move(other.target_)),
+      temporary_(std::exchange(other.temporary_, {})),
+      descriptor_(std::exchange(other.descriptor_, -1)),
+      written_(other.written_),
+      buffer_(std::move(other.buffer_)) {}
+
+AtomicFile::~AtomicFile() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::throw_io(const char* action, int error) const {
+  throw_error(ErrorCode::kIo, "{}: cannot {}: {}", target_.native(), action, std::generic_category().message(error));
+}
+
+void AtomicFile::flush() {
+  if (const int error = write_fully(descriptor_, buffer_); error != 0) throw_io("write", error);
+  buffer_.clear();
+}
+
+void AtomicFile::write(std::span<const std::byte> bytes) {
+  written_ += bytes.size();
+  if (buffer_.size() + bytes.size() <= kBufferBytes) {
+    buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+    return;
+  }
+  flush();
+  if (const int error = write_fully(descriptor_, bytes); error != 0) throw_io("write", error);
+}
+
+void AtomicFile::write_zeros(uint64_t count) {
+  constexpr std::byte kZeros[4096]{};
+  for (uint64_t left = count; left > 0;) {
+    const size_t piece = static_cast<size_t>(std::min<uint64_t>(left, sizeof(kZeros)));
+    write({kZeros, piece});
+    left -= piece;
+  }
+}
+
+void AtomicFile::close() {
+  flush();
+  // A disk may report that it is full only now; without this a crash could leave the name without the bytes.
+  if (::fsync(descriptor_) != 0) throw_io("write", errno);
+  if (::close(std::exchange(descriptor_, -1)) != 0) throw_io("write", errno);
+  buffer_ = {};
+}
+
+void AtomicFile::commit() {
+  INGLE_CHECK(descriptor_ < 0 && !temporary_.empty());
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw_io("rename the finished file", errno);
+  temporary_.clear();
+}
+
+}  // namespace ingle::gguf
