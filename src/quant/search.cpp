@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "quant/block_io.h"
 
@@ -88,7 +87,7 @@ void weigh(int n, const float* importance, float variance, const float* x, float
 }
 
 float search_symmetric(int n, int nmax, const float* x, const float* w, uint8_t* codes) noexcept {
-  std::memset(codes, 0, static_cast<size_t>(n));
+  std::fill_n(codes, n, uint8_t{0});
   const float largest = signed_largest(n, x);
   if (!(std::fabs(largest) >= kNoMagnitude)) return 0;
 
@@ -113,7 +112,7 @@ float search_symmetric(int n, int nmax, const float* x, const float* w, uint8_t*
 }
 
 float descend_symmetric(int n, int nmax, const float* x, uint8_t* codes) noexcept {
-  std::memset(codes, 0, static_cast<size_t>(n));
+  std::fill_n(codes, n, uint8_t{0});
   const float largest = signed_largest(n, x);
   if (!(std::fabs(largest) >= kNoMagnitude)) return 0;
 
@@ -144,7 +143,7 @@ ScaleOffset search_with_offset(int n, int nmax, const float* x, const float* w, 
     sum_wx += w[i] * x[i];
   }
   min = std::min(min, 0.0f);  // the format subtracts its offset, so it cannot lift everything above zero
-  std::memset(codes, 0, static_cast<size_t>(n));
+  std::fill_n(codes, n, uint8_t{0});
   if (!(max > min)) return {0, -min};
 
   const auto error_of = [&](float scale, float low, const uint8_t* candidate) {
@@ -158,18 +157,17 @@ ScaleOffset search_with_offset(int n, int nmax, const float* x, const float* w, 
 
   float inverse = static_cast<float>(nmax) / (max - min);
   float scale = 1 / inverse;
-  const float base = min;  // codes are counted from here in every step
-  for (int i = 0; i < n; ++i) codes[i] = static_cast<uint8_t>(nearest(inverse * (x[i] - base), 0, nmax));
+  for (int i = 0; i < n; ++i) codes[i] = static_cast<uint8_t>(nearest(inverse * (x[i] - min), 0, nmax));
   float best = error_of(scale, min, codes);
 
   uint8_t candidate[kMaxElements];
   for (int k = 0; k <= options.steps; ++k) {
-    inverse = (options.first + options.step * static_cast<float>(k) + static_cast<float>(nmax)) / (max - base);
+    inverse = (options.first + options.step * static_cast<float>(k) + static_cast<float>(nmax)) / (max - min);
     float sum_l = 0;
     float sum_l2 = 0;
     float sum_xl = 0;
     for (int i = 0; i < n; ++i) {
-      candidate[i] = static_cast<uint8_t>(nearest(inverse * (x[i] - base), 0, nmax));
+      candidate[i] = static_cast<uint8_t>(nearest(inverse * (x[i] - min), 0, nmax));
       const float l = static_cast<float>(candidate[i]);
       sum_l += w[i] * l;
       sum_l2 += w[i] * l * l;
@@ -185,7 +183,7 @@ ScaleOffset search_with_offset(int n, int nmax, const float* x, const float* w, 
     }
     const float error = error_of(this_scale, this_min, candidate);
     if (error < best) {
-      std::memcpy(codes, candidate, static_cast<size_t>(n));
+      std::copy_n(candidate, n, codes);
       best = error;
       scale = this_scale;
       min = this_min;
@@ -195,7 +193,7 @@ ScaleOffset search_with_offset(int n, int nmax, const float* x, const float* w, 
 }
 
 float search_positive(int n, int nmax, const float* x, const float* w, uint8_t* codes) noexcept {
-  std::memset(codes, 0, static_cast<size_t>(n));
+  std::fill_n(codes, n, uint8_t{0});
   float max = 0;
   for (int i = 0; i < n; ++i) max = std::max(max, x[i]);
   if (!(max >= kNoMagnitude)) return 0;

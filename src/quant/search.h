@@ -20,9 +20,9 @@ float search_symmetric(int n, int nmax, const float* x, const float* w, uint8_t*
 // The same model with w = x^2, from one starting scale refined by moving one code at a time.
 float descend_symmetric(int n, int nmax, const float* x, uint8_t* codes) noexcept;
 
-// x ~ scale * code - offset, codes 0 .. nmax, offset >= 0. For k = 0 .. steps the scale (first + step * k + nmax) /
-// range is tried, and scale and offset are solved for by least squares. absolute: keep the smallest sum of w |error|,
-// else of w error^2.
+// x ~ scale * code - offset, codes 0 .. nmax, offset >= 0. For k = 0 .. steps the inverse scale
+// (first + step * k + nmax) / range is tried, codes are counted from the best offset so far, and scale and offset are
+// then solved for by least squares. absolute: keep the smallest sum of w |error|, else of w error^2.
 struct OffsetSearch {
   float first, step;
   int steps;
