@@ -1,0 +1,328 @@
+// Symbols are token ids from the start, so a merge is one look-up of a pair of ids. A word that is a token is looked up
+// whole, once it is known that merging would give the same; of running text that is four words in five.
+#include "text/bpe.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <queue>
+
+#include "base/error.h"
+#include "text/byte_alphabet.h"
+#include "text/unicode.h"
+#include "text/utf8.h"
+
+namespace ingle {
+namespace {
+
+// Up to here rescanning all pairs after each merge is faster than a heap.
+constexpr size_t kShortWord = 48;
+
+std::string with_space_marks(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + text.size() / 2);
+  for (char c : text) {
+    if (c == ' ') {
+      out += kSpaceMark;
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+// Through the byte alphabet. False when a character is not in it; it is then copied as it is.
+bool append_alphabet_bytes(std::string_view text, std::string& out) {
+  bool all = true;
+  while (!text.empty()) {
+    const Utf8Step step = decode_utf8(text);
+    const int byte = step.valid() && step.code < kByteAlphabetEnd ? kCharacterToByte[step.code] : -1;
+    if (byte >= 0) {
+      out += static_cast<char>(byte);
+    } else {
+      out += text.substr(0, step.length);
+      all = false;
+    }
+    text.remove_prefix(step.length);
+  }
+  return all;
+}
+
+}  // namespace
+
+struct BpeTokenizer::Scratch {
+  struct Symbol {
+    TokenId id;  // -1: joined into one further left
+    uint32_t previous, next;
+  };
+  struct Candidate {
+    uint32_t rank, left;
+    TokenId left_id, right_id;  // what it was made for; if either has changed since, it is stale
+
+    // Of a max-heap, so the smallest rank, then the leftmost, comes first.
+    bool operator<(const Candidate& other) const { return rank != other.rank ? rank > other.rank : left > other.left; }
+  };
+  PreTokenizer::Scratch pre;
+  std::vector<size_t> ends;
+  std::vector<TokenId> symbols;
+  std::vector<Symbol> linked;
+  std::vector<Candidate> heap;
+};
+
+std::unique_ptr<const Tokenizer> BpeTokenizer::create(Vocabulary v) {
+  std::string pre = v.pre;
+  const bool gemma = v.model == "gemma4";
+  if (gemma) pre = "gemma4";
+  if (pre.empty()) pre = "default";
+  PreTokenizer words = PreTokenizer::create(pre);
+  const PreTokenizerFlags& flags = words.flags();
+  Traits traits{.add_bos = flags.add_bos,
+                .add_separator = flags.add_separator,
+                .force_bos = gemma,  // files say false, the model needs it
+                .mask_strips = flags.mask_strips};
+  if (!gemma) {
+    traits.ids.bos = flags.no_bos ? std::nullopt : std::optional<TokenId>(11);
+    traits.ids.eos = 11;
+  }
+  return std::make_unique<BpeTokenizer>(std::move(v), std::move(words), traits);
+}
+
+BpeTokenizer::BpeTokenizer(Vocabulary v, PreTokenizer pre, const Traits& traits)
+    : TokenizerBase(std::move(v), traits),
+      pre_(std::move(pre)),
+      words_(static_cast<size_t>(size())),
+      merges_(vocabulary().merges.size()),
+      whole_(static_cast<size_t>(size())) {
+  if (vocabulary().model == "gpt2" && vocabulary().pre.empty()) {
+    warn("tokenizer.ggml.pre: missing, \"default\" is used; words may be cut otherwise than in training");
+  }
+  decode_texts();
+  find_byte_tokens();
+  read_merges();
+}
+
+// Fills the pool, and words_ with the tokens that text may become.
+void BpeTokenizer::decode_texts() {
+  const size_t n = vocabulary().tokens.size();
+  std::vector<bool> in_alphabet(n, true);
+  pool_ends_.reserve(n);
+  for (size_t i = 0; i < n; ++i) {
+    const std::string& text = vocabulary().tokens[i];
+    if (pre_.flags().raw_utf8) {
+      pool_ += text;
+    } else {
+      in_alphabet[i] = append_alphabet_bytes(text, pool_);
+    }
+    pool_ends_.push_back(pool_.size());
+  }
+  for (size_t i = 0; i < n; ++i) {  // only now: views into the pool must stay
+    const TokenKind kind = vocabulary().kinds[i];
+    if (kind == TokenKind::kControl || kind == TokenKind::kUnknown || kind == TokenKind::kByte || !in_alphabet[i])
+      continue;
+    words_.insert(bytes_of(static_cast<TokenId>(i)), static_cast<TokenId>(i));
+  }
+}
+
+std::string_view BpeTokenizer::bytes_of(TokenId id) const noexcept {
+  const auto i = static_cast<size_t>(id);
+  const size_t begin = i == 0 ? 0 : pool_ends_[i - 1];
+  return std::string_view(pool_).substr(begin, pool_ends_[i] - begin);
+}
+
+void BpeTokenizer::find_byte_tokens() {
+  int missing = 0;
+  for (int b = 0; b < 256; ++b) {
+    std::string text;
+    if (pre_.flags().raw_utf8) {
+      text = fmt::format("<0x{:02X}>", b);
+    } else {
+      append_utf8(text, kByteToCharacter[static_cast<size_t>(b)]);
+    }
+    byte_tokens_[static_cast<size_t>(b)] = find(text).value_or(-1);
+    // C0, C1 and F5-FF never occur in valid text, and many vocabularies lack them.
+    if (byte_tokens_[static_cast<size_t>(b)] < 0 && b != 0xC0 && b != 0xC1 && b < 0xF5) ++missing;
+  }
+  if (missing > 0) warn(fmt::format("tokenizer.ggml.tokens: {} bytes have no token and are lost", missing));
+}
+
+// "A B": the rank is the line's number; a repeated pair keeps its first rank.
+void BpeTokenizer::read_merges() {
+  const std::vector<std::string>& lines = vocabulary().merges;
+  if (lines.empty()) warn("tokenizer.ggml.merges: missing or empty");
+  size_t ignored = 0, example = 0;
+  std::string joined;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const std::string_view line = lines[i];
+    const size_t space = line.find(' ', 1);
+    if (line.size() >= 3 && space != std::string_view::npos && space + 1 < line.size()) {
+      const auto left = find(line.substr(0, space)), right = find(line.substr(space + 1));
+      joined.assign(line.substr(0, space)).append(line.substr(space + 1));
+      const auto result = find(joined);
+      if (left && right && result) {
+        merges_.insert(*left, *right, {static_cast<uint32_t>(i), *result});
+        continue;
+      }
+    }
+    if (ignored++ == 0) example = i;
+  }
+  if (ignored > 0) {
+    warn(fmt::format(
+        "tokenizer.ggml.merges: {} of {} ignored, not two tokens that make a third (first: index {}, \"{}\")", ignored,
+        lines.size(), example, lines[example]));
+  }
+}
+
+void BpeTokenizer::encode_fragment(std::string_view text, bool /*after_special*/, std::vector<TokenId>& out) const {
+  Scratch scratch;
+  std::string marked;
+  if (pre_.flags().raw_utf8) text = marked = with_space_marks(text);
+  // Regular expressions need valid UTF-8. What is not, stands as a word of its own, so that no byte is lost.
+  while (!text.empty()) {
+    const size_t good = valid_utf8_prefix(text);
+    if (good > 0) encode_words(text.substr(0, good), scratch, out);
+    text.remove_prefix(good);
+    size_t bad = 0;
+    while (bad < text.size()) {
+      const Utf8Step step = decode_utf8(text.substr(bad));
+      if (step.valid()) break;
+      bad += step.length;
+    }
+    if (bad > 0) encode_word(text.substr(0, bad), scratch, out);
+    text.remove_prefix(bad);
+  }
+}
+
+void BpeTokenizer::encode_words(std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const {
+  std::string normal;
+  if (pre_.flags().nfc && !is_nfc_quick(text)) text = normal = to_nfc(text);
+  pre_.split(text, scratch.pre, scratch.ends);
+  size_t begin = 0;
+  for (size_t end : scratch.ends) {
+    encode_word(text.substr(begin, end - begin), scratch, out);
+    begin = end;
+  }
+}
+
+void BpeTokenizer::encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const {
+  const TokenId id = words_.find(word);
+  std::atomic<Whole>* whole = nullptr;
+  if (id >= 0) {
+    // Gemma's runs of newlines are tokens that no merge makes.
+    const bool at_once = pre_.flags().ignore_merges || (pre_.flags().raw_utf8 && word.front() == '\n');
+    whole = &whole_[static_cast<size_t>(id)];
+    if (at_once || whole->load(std::memory_order_relaxed) == Whole::kYes) {
+      out.push_back(id);
+      return;
+    }
+  }
+  start_symbols(word, scratch);
+  const size_t before = out.size();
+  merge(scratch, out);
+  if (whole != nullptr) {
+    const bool same = out.size() == before + 1 && out.back() == id;
+    whole->store(same ? Whole::kYes : Whole::kNo, std::memory_order_relaxed);
+  }
+}
+
+// One symbol a byte, or a character. What has no token is left out before merging, so its neighbours may join.
+void BpeTokenizer::start_symbols(std::string_view word, Scratch& scratch) const {
+  std::vector<TokenId>& symbols = scratch.symbols;
+  symbols.clear();
+  const auto add_byte = [&](char c) {
+    const TokenId id = byte_tokens_[static_cast<unsigned char>(c)];
+    if (id >= 0) symbols.push_back(id);
+    return id >= 0;
+  };
+  if (!pre_.flags().raw_utf8) {
+    for (char c : word) add_byte(c);
+    return;
+  }
+  while (!word.empty()) {
+    const size_t length = decode_utf8(word).length;
+    const std::string_view character = word.substr(0, length);
+    const TokenId id = words_.find(character);
+    if (id >= 0) {
+      symbols.push_back(id);
+    } else {
+      const size_t before = symbols.size();
+      bool all = true;
+      for (char c : character) all = add_byte(c) && all;
+      if (!all && ids().unknown) {  // all bytes or none
+        symbols.resize(before);
+        if (symbols.empty() || symbols.back() != *ids().unknown) symbols.push_back(*ids().unknown);
+      }
+    }
+    word.remove_prefix(length);
+  }
+}
+
+void BpeTokenizer::merge(Scratch& scratch, std::vector<TokenId>& out) const {
+  if (scratch.symbols.size() <= kShortWord) {
+    merge_short(scratch.symbols);
+  } else {
+    merge_long(scratch);
+  }
+  out.insert(out.end(), scratch.symbols.begin(), scratch.symbols.end());
+}
+
+void BpeTokenizer::merge_short(std::vector<TokenId>& symbols) const {
+  constexpr Merge kNone{UINT32_MAX, -1};
+  Merge merges[kShortWord];  // of symbol i with the next
+  const auto look_up = [&](size_t i) {
+    const Merge* found = i + 1 < symbols.size() ? merges_.find(symbols[i], symbols[i + 1]) : nullptr;
+    return found != nullptr ? *found : kNone;
+  };
+  for (size_t i = 0; i < symbols.size(); ++i) merges[i] = look_up(i);
+  while (symbols.size() > 1) {
+    size_t best = 0;
+    for (size_t i = 1; i + 1 < symbols.size(); ++i) {
+      if (merges[i].rank < merges[best].rank) best = i;
+    }
+    if (merges[best].result < 0) return;
+    symbols[best] = merges[best].result;
+    std::move(merges + best + 2, merges + symbols.size(), merges + best + 1);
+    symbols.erase(symbols.begin() + static_cast<ptrdiff_t>(best) + 1);
+    merges[best] = look_up(best);
+    if (best > 0) merges[best - 1] = look_up(best - 1);
+  }
+}
+
+// The same in O(n log n): symbols in a linked list, candidates in a heap, stale ones dropped when they come up.
+void BpeTokenizer::merge_long(Scratch& scratch) const {
+  constexpr uint32_t kEnd = UINT32_MAX;
+  const size_t n = scratch.symbols.size();
+  if (n >= kEnd) throw_error(ErrorCode::kInvalidArgument, "text: a word of {} bytes is too long", n);
+  auto& linked = scratch.linked;
+  auto& heap = scratch.heap;
+  linked.clear();
+  heap.clear();
+  for (uint32_t i = 0; i < n; ++i) {
+    linked.push_back({scratch.symbols[i], i == 0 ? kEnd : i - 1, i + 1 == n ? kEnd : i + 1});
+  }
+  const auto push = [&](uint32_t left) {
+    const TokenId a = linked[left].id, b = linked[linked[left].next].id;
+    if (const Merge* found = merges_.find(a, b)) {
+      heap.push_back({found->rank, left, a, b});
+      std::push_heap(heap.begin(), heap.end());
+    }
+  };
+  for (uint32_t i = 0; i + 1 < n; ++i) push(i);
+  while (!heap.empty()) {
+    std::pop_heap(heap.begin(), heap.end());
+    const Scratch::Candidate c = heap.back();
+    heap.pop_back();
+    Scratch::Symbol& left = linked[c.left];
+    if (left.id != c.left_id || left.next == kEnd || linked[left.next].id != c.right_id) continue;
+    Scratch::Symbol& right = linked[left.next];
+    left.id = merges_.find(c.left_id, c.right_id)->result;
+    right.id = -1;
+    left.next = right.next;
+    if (left.next != kEnd) linked[left.next].previous = c.left;
+    if (left.previous != kEnd) push(left.previous);
+    if (left.next != kEnd) push(c.left);
+  }
+  scratch.symbols.clear();
+  for (uint32_t i = 0; i != kEnd; i = linked[i].next) scratch.symbols.push_back(linked[i].id);
+}
+
+}  // namespace ingle

@@ -1,0 +1,58 @@
+// Byte-pair encoding: text is cut into words, a word into bytes (or characters), and neighbours are joined by rank.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "text/pre_tokenizers.h"
+#include "text/token_map.h"
+#include "text/tokenizer_base.h"
+
+namespace ingle {
+
+// "gpt2": merges work on bytes, and any bytes survive a round trip if the vocabulary has a token for each.
+// "gemma4": merges work on characters, spaces are U+2581, and what is no token falls back to bytes.
+class BpeTokenizer final : public TokenizerBase {
+ public:
+  // `vocabulary` has passed check_vocabulary. Throws Error{kUnsupported} for an unknown pre-tokeniser.
+  static std::unique_ptr<const Tokenizer> create(Vocabulary vocabulary);
+
+  BpeTokenizer(Vocabulary vocabulary, PreTokenizer pre, const Traits& traits);
+
+ private:
+  struct Merge {
+    uint32_t rank = 0;
+    TokenId result = 0;
+  };
+  struct Scratch;
+  enum class Whole : uint8_t { kUntried, kYes, kNo };  // does merging a token's own text give that token?
+
+  void encode_fragment(std::string_view text, bool after_special, std::vector<TokenId>& out) const override;
+  void append_normal(TokenId id, std::string& out) const override { out += bytes_of(id); }
+
+  void decode_texts();
+  void read_merges();
+  void find_byte_tokens();
+
+  std::string_view bytes_of(TokenId id) const noexcept;
+  void encode_words(std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const;
+  void encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
+  void start_symbols(std::string_view word, Scratch& scratch) const;
+  void merge(Scratch& scratch, std::vector<TokenId>& out) const;
+  void merge_short(std::vector<TokenId>& symbols) const;
+  void merge_long(Scratch& scratch) const;
+
+  PreTokenizer pre_;
+  std::string pool_;               // the bytes of all tokens, one after another
+  std::vector<size_t> pool_ends_;  // where each one ends
+  TextMap words_;                  // from bytes to ordinary tokens
+  PairMap<Merge> merges_;
+  std::array<TokenId, 256> byte_tokens_;  // -1: the vocabulary lacks it
+  // Filled in as words come by; each entry has one possible answer, so threads may race to write it.
+  mutable std::vector<std::atomic<Whole>> whole_;
+};
+
+}  // namespace ingle

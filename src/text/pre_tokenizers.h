@@ -1,0 +1,50 @@
+// How a byte-level BPE model cuts text into words before merging: one row of a table per family of models.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "text/regex_splitter.h"
+
+namespace ingle {
+
+struct PreTokenizerFlags {
+  bool ignore_merges = false;  // a word that is a token is that token, whatever the merges say
+  bool add_bos = false;
+  bool add_separator = false;
+  bool no_bos = false;       // the model has no default bos
+  bool nfc = false;          // text is normalised first
+  bool raw_utf8 = false;     // characters, not bytes, are merged; spaces are U+2581
+  bool mask_strips = false;  // <mask> takes the white space before it along
+};
+
+// Immutable; may be used by many threads.
+class PreTokenizer {
+ public:
+  // `pre` as in tokenizer.ggml.pre. Throws Error{kUnsupported} naming it.
+  static PreTokenizer create(std::string_view pre);
+
+  const PreTokenizerFlags& flags() const noexcept { return flags_; }
+
+  // Memory for one thread's splitting.
+  struct Scratch {
+    RegexSplitter::Scratch regex;
+    std::vector<size_t> other;
+  };
+
+  // Fills `ends` with the end of each word of `text` (valid UTF-8); nothing is dropped. Expressions apply one after
+  // another, each to every piece the ones before it left.
+  void split(std::string_view text, Scratch& scratch, std::vector<size_t>& ends) const;
+
+  // Every name there is, for tests and listings.
+  static std::vector<std::string_view> names();
+
+ private:
+  PreTokenizer(PreTokenizerFlags flags, std::vector<RegexSplitter> steps);
+
+  PreTokenizerFlags flags_;
+  std::vector<RegexSplitter> steps_;
+};
+
+}  // namespace ingle

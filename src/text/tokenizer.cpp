@@ -1,0 +1,22 @@
+// Which class reads which tokenizer.ggml.model.
+#include "text/tokenizer.h"
+
+#include "base/error.h"
+#include "text/bpe.h"
+#include "text/spm.h"
+#include "text/tokenizer_base.h"
+
+namespace ingle {
+
+std::unique_ptr<const Tokenizer> Tokenizer::create(Vocabulary vocabulary) {
+  const std::string model = vocabulary.model;
+  if (model != "gpt2" && model != "gemma4" && model != "llama") {
+    throw_error(ErrorCode::kUnsupported, "tokenizer.ggml.model: \"{}\" is not implemented (gpt2, gemma4, llama are)",
+                model);
+  }
+  check_vocabulary(vocabulary);
+  if (model == "llama") return std::make_unique<SpmTokenizer>(std::move(vocabulary));
+  return BpeTokenizer::create(std::move(vocabulary));
+}
+
+}  // namespace ingle

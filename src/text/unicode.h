@@ -1,0 +1,47 @@
+// Unicode facts the tokenizers need beyond what PCRE2 knows: white space and normalisation form C.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace ingle {
+
+// The White_Space property.
+constexpr bool is_white_space(char32_t c) noexcept {
+  return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
+         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+}
+
+// True when `text` is surely in NFC already: the quick check of UAX #15, one table look-up a character beyond U+02FF.
+// False means "perhaps not". `text` must be valid UTF-8, as for to_nfc.
+bool is_nfc_quick(std::string_view text) noexcept;
+
+// Canonical decomposition, ordering and composition. O(n log n) at worst, in one run of combining marks.
+std::string to_nfc(std::string_view text);
+
+namespace unicode_tables {
+
+struct NfcProperties {
+  uint8_t combining_class;
+  bool unsafe;  // NFC changes it, or it may join the character before it
+};
+struct Decomposition {
+  char32_t code;
+  uint16_t offset, length;  // in kDecomposed
+};
+struct Composition {
+  char32_t first, second, composite;  // sorted by (first, second)
+};
+
+// Two stages: kNfcPage[code >> 8] names one of the pages of 256 entries in kNfcPages; an entry indexes kNfcProperties.
+extern const uint8_t kNfcPage[];
+extern const uint8_t kNfcPages[];
+extern const NfcProperties kNfcProperties[];
+extern const char32_t kDecomposed[];
+extern const std::span<const Decomposition> kDecompositions;  // sorted by code, already fully decomposed
+extern const std::span<const Composition> kCompositions;
+
+}  // namespace unicode_tables
+}  // namespace ingle
