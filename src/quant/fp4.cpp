@@ -6,6 +6,7 @@
 
 #include "base/half.h"
 #include "quant/block_io.h"
+#include "quant/search.h"
 
 namespace ingle {
 
@@ -64,10 +65,15 @@ void decode_nvfp4(const std::byte* src, float* dst, int64_t n) noexcept {
 // The scale is set by the largest element alone, so importance plays no part.
 void encode_mxfp4(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept {
   encode_blocks<BlockMXFP4>(src, dst, n, importance, [](const float* x, const float*, BlockMXFP4& b) {
-    float largest = 0;
-    for (int j = 0; j < 32; ++j) largest = std::max(largest, std::fabs(x[j]));
+    const float largest = signed_largest(32, x);
+    if (largest == 0) return;
+    if (!std::isfinite(largest)) {  // not a number to the standard, infinite to our decoder
+      b.e = 255;
+      std::fill_n(b.qs, 16, uint8_t{0x77});
+      return;
+    }
     // The largest falls into [4, 8) scales; 6 is the last value there is.
-    if (largest > 0) b.e = static_cast<uint8_t>(std::clamp(std::ilogb(largest), -125, 127) - 2 + 127);
+    b.e = static_cast<uint8_t>(std::clamp(std::ilogb(largest), -125, 127) - 2 + 127);
     const float d = mxfp4_half_scale(b.e);
     for (int j = 0; j < 16; ++j)
       b.qs[j] = static_cast<uint8_t>(nearest_code(x[j], d) | nearest_code(x[j + 16], d) << 4);

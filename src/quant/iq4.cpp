@@ -25,7 +25,7 @@ int nearest_level(float x) noexcept {
 // the scale with the greatest (sum w x l)^2 / (sum w l^2).
 float find_scale(const float* x, const float* w) noexcept {
   const float largest = signed_largest(32, x);
-  if (!(std::fabs(largest) >= kNoMagnitude)) return 0;
+  if (std::fabs(largest) < kNoMagnitude) return 0;
   const auto fit = [&](float inverse, float& cross, float& square) {
     cross = square = 0;
     for (int j = 0; j < 32; ++j) {
@@ -35,8 +35,9 @@ float find_scale(const float* x, const float* w) noexcept {
     }
   };
   float cross, square;
-  fit(1 / (-largest / kIQ4Levels[0]), cross, square);
-  float scale = square > 0 ? cross / square : 0;
+  const float plain = -largest / kIQ4Levels[0];
+  fit(1 / plain, cross, square);
+  float scale = square == 0 ? plain : cross / square;
   float best = scale * cross;
   for (int step = -7; step <= 7; ++step) {
     fit(static_cast<float>(step + kIQ4Levels[0]) / largest, cross, square);

@@ -13,8 +13,10 @@ namespace {
 
 // Six bits for each scale or offset, spaced evenly up to the largest. Returns the step.
 float quantise_linearly(const float* values, uint8_t* codes) noexcept {
-  const float max = std::max(0.0f, *std::max_element(values, values + 8));
-  const float inverse = max > 0 ? 63 / max : 0;
+  const float max = range_of(8, values).max;
+  std::fill_n(codes, 8, uint8_t{0});
+  if (max <= 0) return 0;
+  const float inverse = 63 / max;
   for (int j = 0; j < 8; ++j) codes[j] = static_cast<uint8_t>(nearest(inverse * values[j], 0, 63));
   return max / 63;
 }

@@ -37,7 +37,7 @@ float to_float(Element e) noexcept {
 }  // namespace
 
 void decode_f32(const std::byte* src, float* dst, int64_t n) noexcept {
-  std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(float));
+  if (n > 0) std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(float));  // an empty row may be nowhere
 }
 
 void decode_f16(const std::byte* src, float* dst, int64_t n) noexcept {
@@ -69,7 +69,7 @@ void decode_i64(const std::byte* src, float* dst, int64_t n) noexcept {
 }
 
 void encode_f32(const float* src, std::byte* dst, int64_t n, const float*) noexcept {
-  std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(float));
+  if (n > 0) std::memcpy(dst, src, static_cast<size_t>(n) * sizeof(float));  // an empty row may be nowhere
 }
 
 void encode_f16(const float* src, std::byte* dst, int64_t n, const float*) noexcept {

@@ -13,9 +13,9 @@ namespace {
 
 // Four bits for each scale or offset, spaced evenly up to the largest. Returns the step.
 float quantise_linearly(const float* values, uint8_t* codes) noexcept {
-  const float max = std::max(0.0f, *std::max_element(values, values + 16));
-  std::fill(codes, codes + 16, uint8_t{0});
-  if (!(max > 0)) return 0;
+  const float max = range_of(16, values).max;
+  std::fill_n(codes, 16, uint8_t{0});
+  if (max <= 0) return 0;
   const float inverse = 15 / max;
   for (int j = 0; j < 16; ++j) codes[j] = static_cast<uint8_t>(nearest(inverse * values[j], 0, 15));
   return max / 15;

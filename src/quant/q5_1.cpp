@@ -1,7 +1,5 @@
 #include "quant/q5_1.h"
 
-#include <algorithm>
-
 #include "base/half.h"
 #include "quant/block_io.h"
 #include "quant/search.h"
@@ -31,12 +29,12 @@ void encode_q5_1(const float* src, std::byte* dst, int64_t n, const float* impor
       b.d = f32_to_f16(found.scale);
       b.m = f32_to_f16(-found.offset);
     } else {
-      const auto [min, max] = std::minmax_element(x, x + 32);
-      const float d = (*max - *min) / 31;
+      const auto [min, max] = range_of(32, x);
+      const float d = (max - min) / 31;
       const float inverse = d != 0 ? 1 / d : 0;
       b.d = f32_to_f16(d);
-      b.m = f32_to_f16(*min);
-      for (int j = 0; j < 32; ++j) q[j] = static_cast<uint8_t>(truncated((x[j] - *min) * inverse + 0.5f, 0, 31));
+      b.m = f32_to_f16(min);
+      for (int j = 0; j < 32; ++j) q[j] = static_cast<uint8_t>(truncated((x[j] - min) * inverse + 0.5f, 0, 31));
     }
     for (int j = 0; j < 16; ++j) b.qs[j] = static_cast<uint8_t>((q[j] & 15) | (q[j + 16] & 15) << 4);
     for (int j = 0; j < 32; ++j) b.qh[j / 8] |= static_cast<uint8_t>((q[j] >> 4) << (j % 8));

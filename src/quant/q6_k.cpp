@@ -31,7 +31,7 @@ void encode_block(const float* x, const float* importance, BlockQ6_K& b) noexcep
   }
 
   const float largest = signed_largest(16, scales);
-  if (!(std::fabs(largest) >= kNoMagnitude)) return;
+  if (std::fabs(largest) < kNoMagnitude) return;
   const float inverse = -128 / largest;
   b.d = f32_to_f16(1 / inverse);
   for (int j = 0; j < 16; ++j) {

@@ -1,10 +1,10 @@
 #include "quant/q8_0.h"
 
-#include <algorithm>
 #include <cmath>
 
 #include "base/half.h"
 #include "quant/block_io.h"
+#include "quant/search.h"
 
 namespace ingle {
 
@@ -29,9 +29,7 @@ void decode_q8_1(const std::byte* src, float* dst, int64_t n) noexcept {
 // Eight bits leave nothing worth weighing: importance plays no part.
 void encode_q8_0(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept {
   encode_blocks<BlockQ8_0>(src, dst, n, importance, [](const float* x, const float*, BlockQ8_0& b) {
-    float largest = 0;
-    for (int j = 0; j < 32; ++j) largest = std::max(largest, std::fabs(x[j]));
-    const float d = largest / 127;
+    const float d = std::fabs(signed_largest(32, x)) / 127;
     const float inverse = d != 0 ? 1 / d : 0;  // of d before it is rounded to f16
     b.d = f32_to_f16(d);
     for (int j = 0; j < 32; ++j) b.qs[j] = static_cast<int8_t>(rounded(x[j] * inverse, -127, 127));

@@ -32,7 +32,8 @@ struct Fit {
   bool beats(const Fit& other) const noexcept {
     return cross * cross * other.square > other.cross * other.cross * square;
   }
-  float scale() const noexcept { return square > 0 ? cross / square : 0.0f; }
+  // Where nothing weighs anything, `plain` serves as well as any. Overflow shows as infinity or NaN.
+  float scale(float plain) const noexcept { return square == 0 ? plain : cross / square; }
 };
 
 constexpr int kDescentPasses = 5;
@@ -72,14 +73,21 @@ float sum_of_squares(int64_t n, const float* x) noexcept {
 
 float signed_largest(int n, const float* x) noexcept {
   float largest = 0;
-  float magnitude = 0;
   for (int i = 0; i < n; ++i) {
-    if (std::fabs(x[i]) > magnitude) {
-      magnitude = std::fabs(x[i]);
-      largest = x[i];
-    }
+    if (std::isnan(x[i])) return x[i];
+    if (std::fabs(x[i]) > std::fabs(largest)) largest = x[i];
   }
   return largest;
+}
+
+Range range_of(int n, const float* x) noexcept {
+  Range range{x[0], x[0]};
+  for (int i = 0; i < n; ++i) {
+    if (std::isnan(x[i])) return {x[i], x[i]};
+    range.min = std::min(range.min, x[i]);
+    range.max = std::max(range.max, x[i]);
+  }
+  return range;
 }
 
 void weigh(int n, const float* importance, float variance, const float* x, float* w) noexcept {
@@ -89,7 +97,7 @@ void weigh(int n, const float* importance, float variance, const float* x, float
 float search_symmetric(int n, int nmax, const float* x, const float* w, uint8_t* codes) noexcept {
   std::fill_n(codes, n, uint8_t{0});
   const float largest = signed_largest(n, x);
-  if (!(std::fabs(largest) >= kNoMagnitude)) return 0;
+  if (std::fabs(largest) < kNoMagnitude) return 0;
 
   int levels[kMaxElements];
   float scale = 0;
@@ -103,7 +111,7 @@ float search_symmetric(int n, int nmax, const float* x, const float* w, uint8_t*
       fit.add(w[i], x[i], levels[i]);
     }
     if (step == 0 || (fit.square > 0 && fit.cross * fit.cross > best * fit.square)) {
-      scale = fit.scale();
+      scale = fit.scale(1 / inverse);
       best = scale * fit.cross;
       store_codes(n, levels, nmax, codes);
     }
@@ -114,7 +122,7 @@ float search_symmetric(int n, int nmax, const float* x, const float* w, uint8_t*
 float descend_symmetric(int n, int nmax, const float* x, uint8_t* codes) noexcept {
   std::fill_n(codes, n, uint8_t{0});
   const float largest = signed_largest(n, x);
-  if (!(std::fabs(largest) >= kNoMagnitude)) return 0;
+  if (std::fabs(largest) < kNoMagnitude) return 0;
 
   int levels[kMaxElements];
   float w[kMaxElements];
@@ -127,24 +135,23 @@ float descend_symmetric(int n, int nmax, const float* x, uint8_t* codes) noexcep
   }
   descend(n, -nmax, nmax - 1, x, w, levels, fit);
   store_codes(n, levels, nmax, codes);
-  return fit.scale();
+  return fit.scale(1 / inverse);
 }
 
 ScaleOffset search_with_offset(int n, int nmax, const float* x, const float* w, const OffsetSearch& options,
                                uint8_t* codes) noexcept {
-  float min = x[0];
-  float max = x[0];
+  auto [min, max] = range_of(n, x);
+  if (min > 0) min = 0;  // the format subtracts its offset, so it cannot lift everything above zero
+  std::fill_n(codes, n, uint8_t{0});
+  if (std::isnan(max)) return {max, max};
+  if (max == min) return {0, -min};
+
   float sum_w = 0;
   float sum_wx = 0;
   for (int i = 0; i < n; ++i) {
-    min = std::min(min, x[i]);
-    max = std::max(max, x[i]);
     sum_w += w[i];
     sum_wx += w[i] * x[i];
   }
-  min = std::min(min, 0.0f);  // the format subtracts its offset, so it cannot lift everything above zero
-  std::fill_n(codes, n, uint8_t{0});
-  if (!(max > min)) return {0, -min};
 
   const auto error_of = [&](float scale, float low, const uint8_t* candidate) {
     float error = 0;
@@ -194,9 +201,9 @@ ScaleOffset search_with_offset(int n, int nmax, const float* x, const float* w, 
 
 float search_positive(int n, int nmax, const float* x, const float* w, uint8_t* codes) noexcept {
   std::fill_n(codes, n, uint8_t{0});
-  float max = 0;
-  for (int i = 0; i < n; ++i) max = std::max(max, x[i]);
-  if (!(max >= kNoMagnitude)) return 0;
+  const float max = range_of(n, x).max;
+  if (std::isnan(max)) return max;
+  if (max < kNoMagnitude) return 0;
 
   float inverse = static_cast<float>(nmax) / max;
   float best = 0;
@@ -222,7 +229,7 @@ float search_positive(int n, int nmax, const float* x, const float* w, uint8_t* 
   }
   descend(n, 0, nmax, x, w, levels, fit);
   store_codes(n, levels, 0, codes);
-  return fit.scale();
+  return fit.scale(1 / inverse);
 }
 
 }  // namespace ingle

@@ -43,7 +43,13 @@ void weigh(int n, const float* importance, float variance, const float* x, float
 // sum of x^2.
 float sum_of_squares(int64_t n, const float* x) noexcept;
 
-// The x with the largest magnitude, sign kept, the first of equals; 0 when there is none.
+// The x with the largest magnitude, sign kept, the first of equals. NaN if there is a NaN, as in range_of: it has to
+// reach the scale of the block, where a reader sees it.
 float signed_largest(int n, const float* x) noexcept;
+
+struct Range {
+  float min, max;
+};
+Range range_of(int n, const float* x) noexcept;
 
 }  // namespace ingle

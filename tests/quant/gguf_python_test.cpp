@@ -2,11 +2,10 @@
 // and the values it finds in them (scripts/compare_quant.py).
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <vector>
 
 #include "quant/format.h"
