@@ -30,9 +30,9 @@ std::string_view ByteReader::read_string(std::string_view what, uint64_t limit) 
 void ByteReader::fail_as(ErrorCode code, const std::string& message) const {
   std::string record(record_kind_);
   if (record_name_) {
-    record += " " + in_quotes(*record_name_);
+    record = fmt::format("{} {}", record_kind_, in_quotes(*record_name_));
   } else if (record_index_) {
-    record += fmt::format(" {}", *record_index_);
+    record = fmt::format("{} {}", record_kind_, *record_index_);
   }
   throw_error(code, "{}: {} at offset {}: {}", file_, record, record_position_, message);
 }
