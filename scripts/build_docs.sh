@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")/.."
 
 scripts/check_docs.py
-build/release/apps/ingle/ingle generate man build/man
+build/release/ingle generate man build/man
 echo "man pages: build/man (read one with: man -l build/man/ingle.1)"
 if command -v mkdocs >/dev/null; then
   mkdocs build --quiet --strict --config-file docs/mkdocs.yml --site-dir "$PWD/build/site"
