@@ -11,6 +11,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kMax = std::numeric_limits<float>::max();
+constexpr size_t kBlock = 64;  // candidates
 
 }  // namespace
 
@@ -39,7 +40,8 @@ float Candidates::keep_finite(float before, float after) noexcept {
 void Candidates::add(int32_t id, float bias) {
   INGLE_CHECK(whole_);
   float& logit = edit()[id];
-  logit = bias == -kInfinity ? bias : keep_finite(logit, logit + bias);
+  const float before = std::min(logit, kMax);
+  logit = bias == -kInfinity ? bias : keep_finite(before, before + bias);
 }
 
 void Candidates::apply_scale() {
@@ -106,24 +108,44 @@ double Candidates::highest() noexcept {
 
 double Candidates::weight(const Candidate& c) noexcept { return portable_exp(log_weight(c)); }
 
-double Candidates::total_weight() {
+template <class Use>
+void Candidates::for_each_weight_block(Use use) {
   list();
   const double highest = this->highest();
   const double scale = scale_;
-  // Blocks, so that the exponentials are vectorised; four partial sums, so that the additions do not wait for each
-  // other.
-  constexpr size_t kBlock = 64;
   std::array<double, kBlock> weights;
-  std::array<double, 4> sums{};
   for (size_t begin = 0; begin < list_.size(); begin += kBlock) {
     const size_t n = std::min(kBlock, list_.size() - begin);
-    for (size_t i = 0; i < n; ++i) weights[i] = (static_cast<double>(list_[begin + i].logit) - highest) * scale;
-    std::fill(weights.begin() + static_cast<std::ptrdiff_t>(n), weights.end(), -kInfinity);
-    for (double& w : weights) w = portable_exp(w);
+    double lowest = 0;
+    for (size_t i = 0; i < n; ++i) {
+      weights[i] = (static_cast<double>(list_[begin + i].logit) - highest) * scale;
+      lowest = std::min(lowest, weights[i]);
+    }
+    std::fill(weights.begin() + static_cast<std::ptrdiff_t>(n), weights.end(), 0.0);
+    if (lowest >= kExpLowest) {  // the loop a compiler can vectorise
+      for (double& w : weights) w = portable_exp_in_range(w);
+    } else {
+      for (double& w : weights) w = portable_exp(w);
+    }
+    std::fill(weights.begin() + static_cast<std::ptrdiff_t>(n), weights.end(), 0.0);
+    use(weights, n);
+  }
+}
+
+double Candidates::total_weight() {
+  std::array<double, 4> sums{};  // four, so that the additions do not wait for each other
+  for_each_weight_block([&](const std::array<double, kBlock>& weights, size_t) {
     for (size_t i = 0; i < kBlock; i += 4)
       for (size_t lane = 0; lane < 4; ++lane) sums[lane] += weights[i + lane];
-  }
+  });
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+void Candidates::fill_weights(std::vector<double>& out) {
+  out.clear();
+  for_each_weight_block([&](const std::array<double, kBlock>& weights, size_t n) {
+    out.insert(out.end(), weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(n));
+  });
 }
 
 void Candidates::keep_top(size_t count) {

@@ -55,7 +55,8 @@ class Candidates {
   // total_weight().
   double log_weight(const Candidate& c) noexcept { return (static_cast<double>(c.logit) - highest()) * scale_; }
   double weight(const Candidate& c) noexcept;
-  double total_weight();  // in [1, size()]
+  double total_weight();                        // in [1, size()]
+  void fill_weights(std::vector<double>& out);  // of every candidate, in the list's order
 
   void keep_top(size_t count);  // the most likely ones, sorted; all when there are fewer
   // Keeps those for which keep(candidate) holds, in their order; at least one must.
@@ -64,6 +65,8 @@ class Candidates {
   void replace(std::span<const Candidate> sorted);  // a subset, most likely first, not a view of this list
 
  private:
+  template <class Use>
+  void for_each_weight_block(Use use);
   float* edit();       // a private copy of the logits, made on the first change
   void apply_scale();  // into the logits, before somebody changes them by absolute amounts
   double highest() noexcept;
@@ -89,7 +92,8 @@ void Candidates::adjust(const TokenValues& values, Change change) {
     float* logits = edit();
     for (const TokenValues::Entry& e : values.entries()) {
       float& logit = logits[e.token];
-      logit = keep_finite(logit, change(logit, e.value));
+      const float before = std::min(logit, std::numeric_limits<float>::max());
+      logit = keep_finite(before, change(before, e.value));
     }
     return;
   }

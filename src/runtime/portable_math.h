@@ -12,17 +12,16 @@ namespace ingle {
 
 inline constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 
-// x <= 0 (also -infinity). Below -708, where the result would leave the normal range, it is 0. Without branches, so
-// that a loop over it is vectorised.
-inline double portable_exp(double x) noexcept {
-  constexpr double kLowest = -708.0;
+inline constexpr double kExpLowest = -708.0;  // below, exp leaves the normal range
+
+// x in [kExpLowest, 0]. No branches, so that a loop over it is vectorised.
+inline double portable_exp_in_range(double x) noexcept {
   constexpr double kRound = 0x1.8p52;  // adding it rounds to an integer, which then sits in the low mantissa bits
   constexpr double kLn2High = 0x1.62e42feep-1;  // 32 bits, so n * kLn2High is exact
   constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
-  const double clamped = x < kLowest ? kLowest : x;
-  const double shifted = clamped * (1.0 / kLn2) + kRound;
+  const double shifted = x * (1.0 / kLn2) + kRound;
   const double n = shifted - kRound;
-  const double r = (clamped - n * kLn2High) - n * kLn2Low;  // |r| <= ln(2) / 2
+  const double r = (x - n * kLn2High) - n * kLn2Low;  // |r| <= ln(2) / 2
   // Taylor: the first term left out is r^14 / 14! < 5e-18.
   double sum = 1.0 / 6227020800.0;
   sum = sum * r + 1.0 / 479001600.0;
@@ -39,8 +38,11 @@ inline double portable_exp(double x) noexcept {
   sum = sum * r + 1.0;
   sum = sum * r + 1.0;
   const double power = std::bit_cast<double>((std::bit_cast<uint64_t>(shifted) + 1023) << 52);  // 2^n
-  return x < kLowest ? 0.0 : sum * power;
+  return sum * power;
 }
+
+// x <= 0, also -infinity; 0 below kExpLowest.
+inline double portable_exp(double x) noexcept { return x < kExpLowest ? 0.0 : portable_exp_in_range(x); }
 
 // Natural logarithm of a positive, finite, normal x: x = m * 2^e, log m = 2 atanh((m - 1) / (m + 1)).
 inline double portable_log(double x) noexcept {

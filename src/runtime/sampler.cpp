@@ -83,21 +83,17 @@ void Sampler::State::run_chain(std::span<const float> logits, Random& random) {
   if (mirostat) mirostat->filter(candidates);
 }
 
-// The index in candidates.list() of one drawn by its weight. weights is left filled.
+// The index in candidates.list() of one drawn by its weight.
 size_t Sampler::State::draw(Random& random) {
-  const std::span<const Candidate> list = candidates.list();
-  weights.clear();
+  candidates.fill_weights(weights);
   double total = 0;
-  for (const Candidate& c : list) {
-    weights.push_back(candidates.weight(c));
-    total += weights.back();
-  }
-  // Adding up in the same order again reaches exactly `total`, so the walk ends: mark < total, as uniform() < 1 and the
-  // product, rounded, can be `total` only for a draw of almost 1, for which the last possible candidate stands.
+  for (const double w : weights) total += w;
+  // The walk adds in the same order, so it ends at exactly `total`. The mark can be rounded up to `total` when the draw
+  // is almost 1: the last token with any weight stands for that.
   const double mark = random.uniform() * total;
   double sum = 0;
   size_t drawn = 0;
-  for (size_t i = 0; i < list.size() && sum <= mark; ++i) {
+  for (size_t i = 0; i < weights.size() && sum <= mark; ++i) {
     if (weights[i] == 0) continue;
     sum += weights[i];
     drawn = i;

@@ -19,13 +19,15 @@ class Typical : public SamplerStep {
     const double total = candidates.total_weight();
     const double log_total = portable_log(total);
     // p = w / total, so H = log(total) - sum w log(w) / total.
+    const std::span<const Candidate> list = candidates.list();
+    candidates.fill_weights(weights_);
     double sum = 0;
-    for (const Candidate& c : candidates.list())
-      if (const double w = candidates.weight(c); w > 0) sum += w * candidates.log_weight(c);
+    for (size_t i = 0; i < list.size(); ++i)
+      if (weights_[i] > 0) sum += weights_[i] * candidates.log_weight(list[i]);
     const double entropy = log_total - sum / total;
 
     by_distance_.clear();
-    for (const Candidate& c : candidates.list())
+    for (const Candidate& c : list)
       by_distance_.push_back({std::abs(log_total - candidates.log_weight(c) - entropy), c});
     const auto more_typical = [](const Distance& a, const Distance& b) {
       return a.distance < b.distance || (a.distance == b.distance && more_likely(a.candidate, b.candidate));
@@ -49,6 +51,7 @@ class Typical : public SamplerStep {
   };
   double p_;
   size_t min_keep_;
+  std::vector<double> weights_;
   std::vector<Distance> by_distance_;
   std::vector<Candidate> kept_;
 };
