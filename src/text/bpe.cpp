@@ -116,11 +116,19 @@ void BpeTokenizer::decode_texts() {
     pool_ends_.push_back(pool_.size());
   }
   for (size_t i = 0; i < n; ++i) {  // only now: views into the pool must stay
-    const TokenKind kind = vocabulary().kinds[i];
-    if (kind == TokenKind::kControl || kind == TokenKind::kUnknown || kind == TokenKind::kByte || !in_alphabet[i])
-      continue;
-    words_.insert(bytes_of(static_cast<TokenId>(i)), static_cast<TokenId>(i));
+    const auto id = static_cast<TokenId>(i);
+    if (in_alphabet[i] && vocabulary().kinds[i] != TokenKind::kByte && stands_for_text(id)) {
+      words_.insert(bytes_of(id), id);
+    }
   }
+}
+
+// Whether text that was cut free of special tokens may become this token.
+bool BpeTokenizer::stands_for_text(TokenId id) const noexcept {
+  const TokenKind k = vocabulary().kinds[static_cast<size_t>(id)];
+  if (k == TokenKind::kByte) return pre_.flags().raw_utf8;
+  if (k == TokenKind::kUserDefined) return bytes_of(id) == vocabulary().tokens[static_cast<size_t>(id)];
+  return k != TokenKind::kControl && k != TokenKind::kUnknown;
 }
 
 std::string_view BpeTokenizer::bytes_of(TokenId id) const noexcept {
@@ -138,9 +146,13 @@ void BpeTokenizer::find_byte_tokens() {
     } else {
       append_utf8(text, kByteToCharacter[static_cast<size_t>(b)]);
     }
-    byte_tokens_[static_cast<size_t>(b)] = find(text).value_or(-1);
+    TokenId& token = byte_tokens_[static_cast<size_t>(b)];
+    token = find(text).value_or(-1);
+    // Some vocabularies have an added token spelt as a byte's character. It stands for that character, not for the
+    // byte.
+    if (token >= 0 && !stands_for_text(token)) token = -1;
     // C0, C1 and F5-FF never occur in valid text, and many vocabularies lack them.
-    if (byte_tokens_[static_cast<size_t>(b)] < 0 && b != 0xC0 && b != 0xC1 && b < 0xF5) ++missing;
+    if (token < 0 && b != 0xC0 && b != 0xC1 && b < 0xF5) ++missing;
   }
   if (missing > 0) warn(fmt::format("tokenizer.ggml.tokens: {} bytes have no token and are lost", missing));
 }
@@ -205,23 +217,16 @@ void BpeTokenizer::encode_words(std::string_view text, Scratch& scratch, std::ve
 
 void BpeTokenizer::encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const {
   const TokenId id = words_.find(word);
-  std::atomic<Whole>* whole = nullptr;
-  if (id >= 0) {
-    // Gemma's runs of newlines are tokens that no merge makes.
-    const bool at_once = pre_.flags().ignore_merges || (pre_.flags().raw_utf8 && word.front() == '\n');
-    whole = &whole_[static_cast<size_t>(id)];
-    if (at_once || whole->load(std::memory_order_relaxed) == Whole::kYes) {
-      out.push_back(id);
-      return;
-    }
+  // Gemma's runs of newlines are tokens that no merge makes.
+  const bool at_once = pre_.flags().ignore_merges || (pre_.flags().raw_utf8 && word.front() == '\n');
+  if (id >= 0 && (at_once || whole_.contains(id))) {
+    out.push_back(id);
+    return;
   }
   start_symbols(word, scratch);
   const size_t before = out.size();
   merge(scratch, out);
-  if (whole != nullptr) {
-    const bool same = out.size() == before + 1 && out.back() == id;
-    whole->store(same ? Whole::kYes : Whole::kNo, std::memory_order_relaxed);
-  }
+  if (id >= 0 && out.size() == before + 1 && out.back() == id) whole_.insert(id);
 }
 
 // One symbol a byte, or a character. What has no token is left out before merging, so its neighbours may join.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "text/pre_tokenizers.h"
 #include "text/token_map.h"
 #include "text/tokenizer_base.h"
+#include "text/whole_memo.h"
 
 namespace ingle {
 
@@ -28,7 +28,6 @@ class BpeTokenizer final : public TokenizerBase {
     TokenId result = 0;
   };
   struct Scratch;
-  enum class Whole : uint8_t { kUntried, kYes, kNo };  // does merging a token's own text give that token?
 
   void encode_fragment(std::string_view text, bool after_special, std::vector<TokenId>& out) const override;
   void append_normal(TokenId id, std::string& out) const override { out += bytes_of(id); }
@@ -38,6 +37,7 @@ class BpeTokenizer final : public TokenizerBase {
   void find_byte_tokens();
 
   std::string_view bytes_of(TokenId id) const noexcept;
+  bool stands_for_text(TokenId id) const noexcept;
   void encode_words(std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const;
   void encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
   void start_symbols(std::string_view word, Scratch& scratch) const;
@@ -51,8 +51,7 @@ class BpeTokenizer final : public TokenizerBase {
   TextMap words_;                  // from bytes to ordinary tokens
   PairMap<Merge> merges_;
   std::array<TokenId, 256> byte_tokens_;  // -1: the vocabulary lacks it
-  // Filled in as words come by; each entry has one possible answer, so threads may race to write it.
-  mutable std::vector<std::atomic<Whole>> whole_;
+  WholeMemo whole_;
 };
 
 }  // namespace ingle

@@ -1,5 +1,8 @@
 // A symbol is a stretch of the text; joining two neighbours is a longer stretch, looked up among the tokens. The pair
 // with the highest score is joined first, of equal ones the leftmost.
+//
+// Nothing is ever joined across a space unless some token holds that byte and a space after it; so the text is cut
+// there, which changes no result, keeps the heap small, and lets a word that is a token be looked up whole.
 #include "text/spm.h"
 
 #include <fmt/format.h>
@@ -17,10 +20,11 @@ namespace {
 // Looking up a pair costs its length, so a file's longest token bounds the cost of a text. Real ones stay below 100
 // bytes.
 constexpr size_t kLongestToken = 1024;
+constexpr uint32_t kEnd = UINT32_MAX;
 
 struct Symbol {
   size_t begin;
-  uint32_t size;  // 0: joined into one further left
+  size_t size;  // 0: joined into one further left
   uint32_t previous, next;
 };
 
@@ -36,12 +40,24 @@ struct Candidate {
 
 }  // namespace
 
+struct SpmTokenizer::Scratch {
+  std::vector<Symbol> symbols;
+  std::vector<Candidate> heap;
+  bool in_unknown = false;  // the last token stands for characters that are none
+};
+
 SpmTokenizer::SpmTokenizer(Vocabulary v)
     : TokenizerBase(
           std::move(v),
           {.ids = {.bos = 1, .eos = 2, .unknown = 0, .padding = std::nullopt}, .add_bos = true, .spaces_marked = true}),
       add_space_prefix_(vocabulary().add_space_prefix.value_or(true)),
-      words_(vocabulary().tokens.size()) {
+      words_(vocabulary().tokens.size()),
+      whole_(vocabulary().tokens.size()) {
+  read_words();
+  find_byte_tokens();
+}
+
+void SpmTokenizer::read_words() {
   size_t too_long = 0;
   for (TokenId id = 0; id < size(); ++id) {
     const std::string& text = vocabulary().tokens[static_cast<size_t>(id)];
@@ -54,11 +70,17 @@ SpmTokenizer::SpmTokenizer(Vocabulary v)
     }
     words_.insert(text, id);
     longest_ = std::max(longest_, text.size());
+    for (size_t i = text.find(kSpaceMark, 1); i != std::string::npos; i = text.find(kSpaceMark, i + 1)) {
+      before_space_.set(static_cast<unsigned char>(text[i - 1]));
+    }
   }
   if (too_long > 0) {
     warn(fmt::format("tokenizer.ggml.tokens: {} are longer than {} bytes and are never made from text", too_long,
                      kLongestToken));
   }
+}
+
+void SpmTokenizer::find_byte_tokens() {
   int missing = 0;
   for (int b = 0; b < 256; ++b) {
     auto id = find(fmt::format("<0x{:02X}>", b));
@@ -79,7 +101,6 @@ void SpmTokenizer::append_normal(TokenId id, std::string& out) const {
 }
 
 void SpmTokenizer::encode_fragment(std::string_view fragment, bool after_special, std::vector<TokenId>& out) const {
-  constexpr uint32_t kEnd = UINT32_MAX;
   std::string text;
   text.reserve(fragment.size() + fragment.size() / 2 + kSpaceMark.size());
   if (add_space_prefix_ && after_special) text += kSpaceMark;
@@ -90,28 +111,61 @@ void SpmTokenizer::encode_fragment(std::string_view fragment, bool after_special
       text += c;
     }
   }
+  Scratch scratch;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = word_end(text, begin);
+    encode_word(std::string_view(text).substr(begin, end - begin), scratch, out);
+    begin = end;
+  }
+}
 
-  std::vector<Symbol> symbols;
-  symbols.reserve(text.size());
-  for (size_t i = 0; i < text.size();) {
-    const Utf8Step step = decode_utf8(std::string_view(text).substr(i));
-    const uint8_t size = step.valid() ? step.length : 1;  // a bad byte stands alone
+size_t SpmTokenizer::word_end(std::string_view text, size_t begin) const noexcept {
+  for (size_t i = text.find(kSpaceMark, begin + 1); i != std::string_view::npos; i = text.find(kSpaceMark, i + 1)) {
+    if (!before_space_[static_cast<unsigned char>(text[i - 1])]) return i;
+  }
+  return text.size();
+}
+
+void SpmTokenizer::encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const {
+  const TokenId id = word.size() <= longest_ ? words_.find(word) : -1;
+  if (id >= 0 && whole_.contains(id)) {
+    out.push_back(id);
+    scratch.in_unknown = false;
+    return;
+  }
+  merge(word, scratch);
+  if (id >= 0 && scratch.symbols.front().size == word.size()) whole_.insert(id);
+  for (uint32_t i = 0; i != kEnd; i = scratch.symbols[i].next) {
+    const std::string_view symbol = word.substr(scratch.symbols[i].begin, scratch.symbols[i].size);
+    if (const TokenId token = words_.find(symbol); token >= 0) {
+      out.push_back(token);
+      scratch.in_unknown = false;
+    } else {
+      append_bytes(symbol, scratch, out);
+    }
+  }
+}
+
+// Leaves the final symbols as a linked list that starts at 0.
+void SpmTokenizer::merge(std::string_view word, Scratch& scratch) const {
+  std::vector<Symbol>& symbols = scratch.symbols;
+  std::vector<Candidate>& heap = scratch.heap;
+  symbols.clear();
+  for (size_t i = 0; i < word.size();) {
+    const Utf8Step step = decode_utf8(word.substr(i));
+    const size_t size = step.valid() ? step.length : 1;  // a bad byte stands alone
     const auto n = static_cast<uint32_t>(symbols.size());
+    if (n >= kEnd - 1) throw_error(ErrorCode::kInvalidArgument, "text: a word of {} bytes is too long", word.size());
     symbols.push_back({i, size, n == 0 ? kEnd : n - 1, n + 1});
     i += size;
   }
-  if (symbols.size() >= kEnd) {
-    throw_error(ErrorCode::kInvalidArgument, "text: {} characters without a special token are too many",
-                symbols.size());
-  }
   symbols.back().next = kEnd;
 
-  std::vector<Candidate> heap;
   const auto push = [&](uint32_t left) {
     const Symbol& a = symbols[left];
-    const size_t size = size_t{a.size} + symbols[a.next].size;
+    const size_t size = a.size + symbols[a.next].size;
     if (size > longest_) return;
-    const TokenId id = words_.find(std::string_view(text).substr(a.begin, size));
+    const TokenId id = words_.find(word.substr(a.begin, size));
     if (id < 0) return;
     float score = vocabulary().scores[static_cast<size_t>(id)];
     if (std::isnan(score)) score = -std::numeric_limits<float>::infinity();  // an order needs numbers
@@ -133,30 +187,18 @@ void SpmTokenizer::encode_fragment(std::string_view fragment, bool after_special
     if (left.previous != kEnd) push(left.previous);
     if (left.next != kEnd) push(c.left);
   }
-
-  bool in_unknown = false;
-  for (uint32_t i = 0; i != kEnd; i = symbols[i].next) {
-    const std::string_view symbol = std::string_view(text).substr(symbols[i].begin, symbols[i].size);
-    const TokenId id = words_.find(symbol);
-    if (id >= 0) {
-      out.push_back(id);
-      in_unknown = false;
-    } else {
-      append_bytes(symbol, out, in_unknown);
-    }
-  }
 }
 
 // All bytes of the character, or the unknown token, one for a run of such characters.
-void SpmTokenizer::append_bytes(std::string_view character, std::vector<TokenId>& out, bool& in_unknown) const {
+void SpmTokenizer::append_bytes(std::string_view character, Scratch& scratch, std::vector<TokenId>& out) const {
   const bool all = std::all_of(character.begin(), character.end(),
                                [&](char c) { return byte_tokens_[static_cast<unsigned char>(c)] >= 0; });
   if (all) {
     for (char c : character) out.push_back(byte_tokens_[static_cast<unsigned char>(c)]);
-  } else if (ids().unknown && !in_unknown) {
+  } else if (ids().unknown && !scratch.in_unknown) {
     out.push_back(*ids().unknown);
   }
-  in_unknown = !all;
+  scratch.in_unknown = !all;
 }
 
 }  // namespace ingle

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <array>
+#include <bitset>
 #include <string>
 #include <vector>
 
 #include "text/token_map.h"
 #include "text/tokenizer_base.h"
+#include "text/whole_memo.h"
 
 namespace ingle {
 
@@ -17,16 +19,25 @@ class SpmTokenizer final : public TokenizerBase {
   explicit SpmTokenizer(Vocabulary vocabulary);
 
  private:
+  struct Scratch;
+
   void encode_fragment(std::string_view text, bool after_special, std::vector<TokenId>& out) const override;
   void append_normal(TokenId id, std::string& out) const override;
   bool strips_leading_space() const noexcept override { return add_space_prefix_; }
 
-  void append_bytes(std::string_view character, std::vector<TokenId>& out, bool& in_unknown) const;
+  void read_words();
+  void find_byte_tokens();
+  size_t word_end(std::string_view text, size_t begin) const noexcept;
+  void encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
+  void merge(std::string_view word, Scratch& scratch) const;
+  void append_bytes(std::string_view character, Scratch& scratch, std::vector<TokenId>& out) const;
 
   bool add_space_prefix_;
   size_t longest_ = 0;                    // bytes of the longest token that merging may make
   TextMap words_;                         // tokens that text may become
+  std::bitset<256> before_space_;         // bytes that stand before a U+2581 inside some token
   std::array<TokenId, 256> byte_tokens_;  // -1: the vocabulary lacks it
+  WholeMemo whole_;
 };
 
 }  // namespace ingle
