@@ -7,7 +7,7 @@ scripts/check_docs.py
 build/release/ingle generate man build/man
 echo "man pages: build/man (read one with: man -l build/man/ingle.1)"
 if command -v mkdocs >/dev/null; then
-  mkdocs build --quiet --strict --config-file docs/mkdocs.yml --site-dir "$PWD/build/site"
+  mkdocs build --quiet --site-dir "$PWD/build/site"
   echo "site: build/site/index.html"
 else
   echo "no site: mkdocs is not installed (Debian: apt-get install mkdocs)"
