@@ -36,18 +36,25 @@ void encode_blocks(const float* src, std::byte* dst, int64_t n, const float* imp
 inline int lo(uint8_t b) noexcept { return b & 15; }
 inline int hi(uint8_t b) noexcept { return b >> 4; }
 
-// Float to int without undefined behaviour: what does not fit is cut to [low, high], NaN becomes low.
-inline int truncated(float x, int low, int high) noexcept {
-  if (!(x > static_cast<float>(low))) return low;
-  if (x >= static_cast<float>(high)) return high;
-  return static_cast<int>(x);
+// x cut to [low, high]; NaN becomes low. Two instructions without a branch, which the searches live on.
+inline float cut(float x, int low, int high) noexcept {
+  const float floor = static_cast<float>(low);
+  const float ceiling = static_cast<float>(high);
+  x = x > floor ? x : floor;
+  return x < ceiling ? x : ceiling;
 }
 
-// Half to even, by the float adder: exact for |x| < 2^22, and everything beyond is cut there. NaN becomes low.
+// Float to int without undefined behaviour: what does not fit is cut to [low, high], NaN becomes low.
+inline int truncated(float x, int low, int high) noexcept { return static_cast<int>(cut(x, low, high)); }
+
+// Half to even, by the float adder: exact for numbers below 2^22, and low and high are.
 inline int nearest(float x, int low, int high) noexcept {
-  if (!(x > static_cast<float>(low))) return low;
-  if (x >= static_cast<float>(high)) return high;
-  return static_cast<int>(std::bit_cast<uint32_t>(x + 12582912.0f) & 0x7fffff) - 0x400000;
+  return static_cast<int>(std::bit_cast<uint32_t>(cut(x, low, high) + 12582912.0f) & 0x7fffff) - 0x400000;
+}
+
+// The same, still a float.
+inline float nearest_float(float x, int low, int high) noexcept {
+  return cut(x, low, high) + 12582912.0f - 12582912.0f;
 }
 
 // Half away from zero.

@@ -65,12 +65,12 @@ void encode_block(const float* x, const float* importance, BlockQ2_K& b) noexcep
 
 void decode_q2_k(const std::byte* src, float* dst, int64_t n) noexcept {
   decode_blocks<BlockQ2_K>(src, dst, n, [](const BlockQ2_K& b, float* y) {
-    const float d = f16_to_f32(b.d);
-    const float dmin = f16_to_f32(b.dmin);
-    for (int i = 0; i < 256; ++i) {
-      const uint8_t scale = b.scales[i / 16];
-      const int q = (b.qs[32 * (i / 128) + i % 32] >> (2 * (i % 128 / 32))) & 3;
-      y[i] = d * static_cast<float>(lo(scale)) * static_cast<float>(q) - dmin * static_cast<float>(hi(scale));
+    for (int j = 0; j < 16; ++j) {
+      const float d = f16_to_f32(b.d) * static_cast<float>(lo(b.scales[j]));
+      const float m = f16_to_f32(b.dmin) * static_cast<float>(hi(b.scales[j]));
+      const int plane = j % 8 / 2;
+      const uint8_t* qs = b.qs + 32 * (j / 8) + j % 2 * 16;
+      for (int i = 0; i < 16; ++i) y[16 * j + i] = d * static_cast<float>((qs[i] >> (2 * plane)) & 3) - m;
     }
   });
 }

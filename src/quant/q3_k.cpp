@@ -65,12 +65,14 @@ void encode_block(const float* x, const float* importance, BlockQ3_K& b) noexcep
 
 void decode_q3_k(const std::byte* src, float* dst, int64_t n) noexcept {
   decode_blocks<BlockQ3_K>(src, dst, n, [](const BlockQ3_K& b, float* y) {
-    const float d = f16_to_f32(b.d);
-    for (int i = 0; i < 256; ++i) {
-      const int half = i / 128, plane = i % 128 / 32, l = i % 32;
-      const int low = (b.qs[32 * half + l] >> (2 * plane)) & 3;
-      const int high = (b.hmask[l] >> (4 * half + plane)) & 1;
-      y[i] = d * static_cast<float>(scale_of(b, i / 16)) * static_cast<float>((low | high << 2) - 4);
+    for (int j = 0; j < 16; ++j) {
+      const float d = f16_to_f32(b.d) * static_cast<float>(scale_of(b, j));
+      const int half = j / 8, plane = j % 8 / 2, l = j % 2 * 16;
+      for (int i = 0; i < 16; ++i) {
+        const int low = (b.qs[32 * half + l + i] >> (2 * plane)) & 3;
+        const int high = (b.hmask[l + i] >> (4 * half + plane)) & 1;
+        y[16 * j + i] = d * static_cast<float>((low | high << 2) - 4);
+      }
     }
   });
 }

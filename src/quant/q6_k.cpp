@@ -51,11 +51,14 @@ void encode_block(const float* x, const float* importance, BlockQ6_K& b) noexcep
 
 void decode_q6_k(const std::byte* src, float* dst, int64_t n) noexcept {
   decode_blocks<BlockQ6_K>(src, dst, n, [](const BlockQ6_K& b, float* y) {
-    const float d = f16_to_f32(b.d);
-    for (int i = 0; i < 256; ++i) {
-      const Place p = place_of(i);
-      const int q = ((b.ql[p.low_byte] >> p.low_shift) & 15) | ((b.qh[p.high_byte] >> p.high_shift) & 3) << 4;
-      y[i] = d * static_cast<float>(b.scales[i / 16]) * static_cast<float>(q - 32);
+    for (int j = 0; j < 16; ++j) {
+      const float d = f16_to_f32(b.d) * static_cast<float>(b.scales[j]);
+      const Place p = place_of(16 * j);  // the other fifteen follow in the next bytes
+      for (int i = 0; i < 16; ++i) {
+        const int low = (b.ql[p.low_byte + i] >> p.low_shift) & 15;
+        const int high = (b.qh[p.high_byte + i] >> p.high_shift) & 3;
+        y[16 * j + i] = d * static_cast<float>((low | high << 4) - 32);
+      }
     }
   });
 }

@@ -140,7 +140,9 @@ float descend_symmetric(int n, int nmax, const float* x, uint8_t* codes) noexcep
 
 ScaleOffset search_with_offset(int n, int nmax, const float* x, const float* w, const OffsetSearch& options,
                                uint8_t* codes) noexcept {
-  auto [min, max] = range_of(n, x);
+  const Range range = range_of(n, x);
+  const float max = range.max;
+  float min = range.min;
   if (min > 0) min = 0;  // the format subtracts its offset, so it cannot lift everything above zero
   std::fill_n(codes, n, uint8_t{0});
   if (std::isnan(max)) return {max, max};
@@ -153,29 +155,34 @@ ScaleOffset search_with_offset(int n, int nmax, const float* x, const float* w, 
     sum_wx += w[i] * x[i];
   }
 
-  const auto error_of = [&](float scale, float low, const uint8_t* candidate) {
-    float error = 0;
+  // Codes stay floats until the end: rounding and error then run over whole vectors, only the sums one by one.
+  float best_codes[kMaxElements], candidate[kMaxElements], weighted[kMaxElements];
+  const auto round_codes = [&](float inverse, float* l) {
+    for (int i = 0; i < n; ++i) l[i] = nearest_float(inverse * (x[i] - min), 0, nmax);
+  };
+  const auto error_of = [&](float scale, float low, const float* l) {
     for (int i = 0; i < n; ++i) {
-      const float difference = scale * static_cast<float>(candidate[i]) + low - x[i];
-      error += w[i] * (options.absolute ? std::fabs(difference) : difference * difference);
+      const float difference = scale * l[i] + low - x[i];
+      weighted[i] = w[i] * (options.absolute ? std::fabs(difference) : difference * difference);
     }
+    float error = 0;
+    for (int i = 0; i < n; ++i) error += weighted[i];
     return error;
   };
 
   float inverse = static_cast<float>(nmax) / (max - min);
   float scale = 1 / inverse;
-  for (int i = 0; i < n; ++i) codes[i] = static_cast<uint8_t>(nearest(inverse * (x[i] - min), 0, nmax));
-  float best = error_of(scale, min, codes);
+  round_codes(inverse, best_codes);
+  float best = error_of(scale, min, best_codes);
 
-  uint8_t candidate[kMaxElements];
   for (int k = 0; k <= options.steps; ++k) {
     inverse = (options.first + options.step * static_cast<float>(k) + static_cast<float>(nmax)) / (max - min);
+    round_codes(inverse, candidate);
     float sum_l = 0;
     float sum_l2 = 0;
     float sum_xl = 0;
     for (int i = 0; i < n; ++i) {
-      candidate[i] = static_cast<uint8_t>(nearest(inverse * (x[i] - min), 0, nmax));
-      const float l = static_cast<float>(candidate[i]);
+      const float l = candidate[i];
       sum_l += w[i] * l;
       sum_l2 += w[i] * l * l;
       sum_xl += w[i] * l * x[i];
@@ -190,12 +197,13 @@ ScaleOffset search_with_offset(int n, int nmax, const float* x, const float* w, 
     }
     const float error = error_of(this_scale, this_min, candidate);
     if (error < best) {
-      std::copy_n(candidate, n, codes);
+      std::copy_n(candidate, n, best_codes);
       best = error;
       scale = this_scale;
       min = this_min;
     }
   }
+  for (int i = 0; i < n; ++i) codes[i] = static_cast<uint8_t>(best_codes[i]);
   return {scale, -min};
 }
 
