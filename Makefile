@@ -1,8 +1,8 @@
-# Short names for the CMake presets and scripts; `make` alone builds a release. BUILD_TYPE-independent: see CMakePresets.json.
+# Short names for the CMake presets and the scripts. `make` alone builds a release with its tests.
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 
-.PHONY: all test test-all check asan tsan fuzz bench golden docs format hooks clean
+.PHONY: all test test-all check asan tsan fuzz bench golden docs howto format lint hooks clean
 .DEFAULT_GOAL := all
 
 define build  # preset, targets
@@ -42,6 +42,12 @@ golden:  ## makes the golden models and logits anew (PyTorch + transformers; the
 
 docs: all  ## man pages, and the site when mkdocs is installed
 	@scripts/build_docs.sh
+
+howto:  ## follows the how-to pages literally, on a copy of the tree
+	@scripts/try_howto.py
+
+lint:  ## clang-tidy on the files changed since the last commit
+	@scripts/lint.sh
 
 format:  ## formats in place
 	@scripts/check_format.sh --fix
