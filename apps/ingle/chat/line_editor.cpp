@@ -1,0 +1,202 @@
+#include "apps/ingle/chat/line_editor.h"
+
+#include <histedit.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <cwchar>
+
+#include "apps/ingle/signals.h"
+#include "apps/ingle/terminal.h"
+#include "apps/ingle/utf8.h"
+
+namespace ingle::app {
+namespace {
+
+constexpr int kHistoryLines = 1000;
+constexpr char kInvisible = '\1';  // encloses what takes no columns in a prompt
+constexpr std::string_view kPasteOn = "\x1b[?2004h", kPasteOff = "\x1b[?2004l";
+constexpr std::wstring_view kPasteEnd = L"\x1b[201~";
+
+// A signal handler can reach nothing but globals.
+std::atomic<bool> resized{false}, continued{false};
+
+void on_resize(int) { resized = true; }
+void on_continue(int) { continued = true; }
+
+void install(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(signal, &action, nullptr);  // without SA_RESTART: a pending read ends with EINTR
+}
+
+// One byte from the terminal. Returns 1, 0 at the end, -1 after Ctrl-C or on an error.
+int read_byte(EditLine* editor, char* byte) {
+  for (;;) {
+    if (interrupted()) {
+      errno = EINTR;
+      return -1;
+    }
+    const ssize_t n = ::read(STDIN_FILENO, byte, 1);
+    if (n >= 0) return static_cast<int>(n);
+    if (errno != EINTR) return -1;
+    if (resized.exchange(false)) el_resize(editor);
+    if (continued.exchange(false)) {  // the shell has put its own terminal modes in place meanwhile
+      el_set(editor, EL_PREP_TERM, 1);
+      el_set(editor, EL_REFRESH);
+    }
+  }
+}
+
+int read_character(EditLine* editor, wchar_t* character) {
+  std::string bytes(1, '\0');
+  if (const int n = read_byte(editor, bytes.data()); n != 1) return n;
+  const unsigned char lead = static_cast<unsigned char>(bytes[0]);
+  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+  while (bytes.size() < length) {
+    char byte;
+    if (const int n = read_byte(editor, &byte); n != 1) return n;
+    bytes += byte;
+  }
+  const Utf8Character c = first_character(bytes);
+  *character = c.valid ? static_cast<wchar_t>(c.code_point) : L'\xfffd';
+  return 1;
+}
+
+}  // namespace
+
+struct LineEditor::State {
+  EditLine* editor = nullptr;
+  History* history = nullptr;
+  std::filesystem::path history_file;
+  Completer completer;
+  std::string prompt;
+
+  static State& of(EditLine* editor) {
+    void* data = nullptr;
+    el_get(editor, EL_CLIENTDATA, &data);
+    return *static_cast<State*>(data);
+  }
+
+  static char* show_prompt(EditLine* editor) { return of(editor).prompt.data(); }
+
+  // Everything up to the end mark goes into the line as it is: a line break in a paste sends nothing off.
+  static unsigned char paste(EditLine* editor, int) {
+    std::wstring text;
+    wchar_t c;
+    while (!text.ends_with(kPasteEnd)) {
+      if (el_wgetc(editor, &c) != 1) return CC_EOF;
+      text += c;
+    }
+    text.resize(text.size() - kPasteEnd.size());
+    std::wstring clean;
+    for (size_t i = 0; i < text.size(); ++i) {
+      if (text[i] == L'\r') {
+        if (i + 1 == text.size() || text[i + 1] != L'\n') clean += L'\n';
+      } else if (text[i] == L'\n' || text[i] == L'\t' || text[i] >= L' ') {
+        clean += text[i];
+      }
+    }
+    while (clean.ends_with(L'\n')) clean.pop_back();
+    if (!clean.empty() && el_winsertstr(editor, clean.c_str()) != 0) return CC_ERROR;
+    return CC_REFRESH;
+  }
+
+  static unsigned char complete(EditLine* editor, int) {
+    const LineInfo* info = el_line(editor);
+    const std::string line(info->buffer, info->cursor);
+    const std::vector<std::string> found = of(editor).completer(line);
+    if (found.empty()) return CC_REFRESH_BEEP;
+    std::string common = found.front();
+    for (const std::string& word : found)
+      common.resize(static_cast<size_t>(std::ranges::mismatch(common, word).in1 - common.begin()));
+    const size_t typed = line.size() - std::min(line.rfind(' ') + 1, line.size());
+    if (found.size() == 1) common += ' ';
+    if (common.size() > typed) {
+      el_insertstr(editor, common.c_str() + typed);
+      return CC_REFRESH;
+    }
+    std::string list = "\n";
+    for (const std::string& word : found) list += word + "  ";
+    write_stderr(list + "\n");
+    return CC_REDISPLAY;
+  }
+};
+
+LineEditor::LineEditor(std::filesystem::path history_file, Completer completer) : state_(std::make_unique<State>()) {
+  State& s = *state_;
+  s.history_file = std::move(history_file);
+  s.completer = std::move(completer);
+  s.history = history_init();
+  HistEvent event;
+  history(s.history, &event, H_SETSIZE, kHistoryLines);
+  history(s.history, &event, H_SETUNIQUE, 1);
+  history(s.history, &event, H_LOAD, s.history_file.c_str());
+
+  s.editor = el_init("ingle", stdin, stdout, stderr);
+  el_set(s.editor, EL_CLIENTDATA, &s);
+  el_set(s.editor, EL_PROMPT_ESC, &State::show_prompt, kInvisible);
+  el_set(s.editor, EL_EDITOR, "emacs");
+  el_set(s.editor, EL_HIST, history, s.history);
+  el_set(s.editor, EL_GETCFN, &read_character);
+  el_set(s.editor, EL_ADDFN, "ingle-paste", "insert pasted text", &State::paste);
+  el_set(s.editor, EL_ADDFN, "ingle-complete", "complete a command", &State::complete);
+  el_set(s.editor, EL_BIND, "\\e[200~", "ingle-paste", nullptr);
+  el_set(s.editor, EL_BIND, "^I", "ingle-complete", nullptr);
+  el_set(s.editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+  el_set(s.editor, EL_BIND, "\\e[1;5C", "em-next-word", nullptr);
+  el_set(s.editor, EL_BIND, "\\e[1;5D", "ed-prev-word", nullptr);
+  el_source(s.editor, nullptr);  // ~/.editrc
+  install(SIGWINCH, on_resize);
+  install(SIGCONT, on_continue);
+}
+
+LineEditor::~LineEditor() {
+  State& s = *state_;
+  std::error_code ignored;
+  std::filesystem::create_directories(s.history_file.parent_path(), ignored);
+  HistEvent event;
+  history(s.history, &event, H_SAVE, s.history_file.c_str());
+  std::filesystem::permissions(s.history_file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write,
+                               ignored);
+  el_end(s.editor);
+  history_end(s.history);
+}
+
+LineEditor::Input LineEditor::read(const std::string& prompt) {
+  State& s = *state_;
+  s.prompt = prompt;
+  // Shown in bold where the terminal can.
+  const char* terminal = std::getenv("TERM");
+  const bool plain = !terminal || std::string_view(terminal) == "dumb";
+  if (!plain) {
+    s.prompt = kInvisible + std::string("\x1b[1m") + kInvisible + prompt + kInvisible + "\x1b[m" + kInvisible;
+    write_stdout(kPasteOn);
+  }
+  int count = 0;
+  errno = 0;
+  const char* line = el_gets(s.editor, &count);
+  if (!plain) write_stdout(kPasteOff);
+  if (!line || count <= 0) {
+    if (!interrupted()) return {Outcome::kEnd, {}};
+    clear_interrupt();
+    const LineInfo* info = el_line(s.editor);
+    write_stdout("\n");
+    return {Outcome::kInterrupted, std::string(info->buffer, info->lastchar)};
+  }
+  std::string text(line);
+  if (text.ends_with('\n')) text.pop_back();
+  return {Outcome::kLine, std::move(text)};
+}
+
+void LineEditor::remember(const std::string& text) {
+  HistEvent event;
+  history(state_->history, &event, H_ENTER, text.c_str());
+}
+
+}  // namespace ingle::app

@@ -1,0 +1,110 @@
+#include "apps/ingle/explain.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <vector>
+
+#include "apps/ingle/table.h"
+#include "apps/ingle/terminal.h"
+
+namespace ingle::app {
+namespace {
+
+// "blk.17.attn_q.weight" -> "blk.*.attn_q.weight"
+std::string without_numbers(std::string_view name) {
+  std::string pattern;
+  for (size_t i = 0; i < name.size();) {
+    const bool number = (i == 0 || name[i - 1] == '.') && name[i] >= '0' && name[i] <= '9';
+    if (!number) {
+      pattern += name[i++];
+      continue;
+    }
+    while (i < name.size() && name[i] >= '0' && name[i] <= '9') ++i;
+    pattern += '*';
+  }
+  return printable(pattern);
+}
+
+struct Sum {
+  int64_t calls = 0, rows = 0;
+  double seconds = 0, bytes = 0, operations = 0;
+
+  void add(const ProfileLine& line) {
+    calls += line.calls;
+    rows += line.rows;
+    seconds += line.seconds;
+    bytes += line.bytes;
+    operations += line.operations;
+  }
+};
+
+std::vector<std::string> profile_row(std::string name, const Sum& sum, double total) {
+  const double seconds = std::max(sum.seconds, 1e-12);
+  return {std::move(name),
+          fmt::format("{}", sum.calls),
+          fmt::format("{}", sum.rows),
+          fmt::format("{:.2f}", sum.seconds * 1e3),
+          fmt::format("{:.1f} %", total > 0 ? 100 * sum.seconds / total : 0.0),
+          format_bytes(sum.bytes),
+          fmt::format("{:.2f}", sum.bytes / seconds / 1e9),
+          fmt::format("{:.2f}", sum.operations / seconds / 1e9)};
+}
+
+std::vector<std::string> profile_header(std::string first) {
+  return {std::move(first), "calls", "rows", "ms", "share", "bytes", "GB/s", "GOP/s"};
+}
+
+}  // namespace
+
+std::string explain_placements(std::span<const TensorPlacement> placements) {
+  struct Group {
+    std::set<std::string> patterns;
+    int64_t tensors = 0;
+    uint64_t file_bytes = 0, memory_bytes = 0;
+  };
+  std::map<std::tuple<std::string, std::string, std::string>, Group> groups;
+  for (const TensorPlacement& p : placements) {
+    Group& group = groups[{p.type, p.layout, p.reason}];
+    group.patterns.insert(without_numbers(p.name));
+    ++group.tensors;
+    group.file_bytes += p.file_bytes;
+    group.memory_bytes += p.memory_bytes;
+  }
+  std::string text;
+  for (const auto& [key, group] : groups) {
+    const auto& [type, layout, reason] = key;
+    text +=
+        fmt::format("{} -> {}: {} tensor{}, {} in the file, {} in memory\n", printable(type), printable(layout),
+                    group.tensors, group.tensors == 1 ? "" : "s", format_bytes(static_cast<double>(group.file_bytes)),
+                    format_bytes(static_cast<double>(group.memory_bytes)));
+    text += fmt::format("    why: {}\n", wrap(printable(reason), terminal_width() - 10, 9));
+    text +=
+        fmt::format("    for: {}\n", wrap(fmt::format("{}", fmt::join(group.patterns, " ")), terminal_width() - 10, 9));
+  }
+  return text;
+}
+
+std::string profile_tables(std::span<const ProfileLine> lines, std::string_view title) {
+  std::map<std::string, Sum> operations;
+  std::map<int, Sum> layers;
+  Sum all;
+  for (const ProfileLine& line : lines) {
+    operations[line.op].add(line);
+    layers[line.layer].add(line);
+    all.add(line);
+  }
+  std::vector<std::pair<std::string, Sum>> by_time(operations.begin(), operations.end());
+  std::ranges::stable_sort(by_time, [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
+
+  Table by_operation(profile_header("operation"));
+  for (const auto& [name, sum] : by_time) by_operation.add(profile_row(name, sum, all.seconds));
+  by_operation.add(profile_row("all", all, all.seconds));
+  Table by_layer(profile_header("layer"));
+  for (const auto& [layer, sum] : layers)
+    by_layer.add(profile_row(layer < 0 ? std::string("outside") : std::to_string(layer), sum, all.seconds));
+  return fmt::format("profile of {}\n\n{}\n{}", title, by_operation.text(), by_layer.text());
+}
+
+}  // namespace ingle::app

@@ -1,0 +1,18 @@
+// --explain and --profile as text: what serves which tensors, and where the time went.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "ingle/model.h"
+#include "ingle/session.h"
+
+namespace ingle::app {
+
+// One line per type, layout and reason, with the tensors it is true of: "blk.*.attn_q.weight".
+std::string explain_placements(std::span<const TensorPlacement> placements);
+
+// A table by operation and one by layer: time, share, bytes, GB/s, GOP/s. `title` names what was measured.
+std::string profile_tables(std::span<const ProfileLine> lines, std::string_view title);
+
+}  // namespace ingle::app

@@ -1,0 +1,43 @@
+// Files the program reads and writes itself: texts that must be UTF-8, results that are whole or not there.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace ingle::app {
+
+// "-" reads stdin. Throws Error: kNotFound, kIo, kInvalidArgument (not UTF-8: names the byte's offset).
+std::string read_text(const std::string& path);
+
+// The bytes of a file. Throws Error: kNotFound, kIo.
+std::string read_file(const std::filesystem::path& path);
+
+// A file that appears under its name only when it is complete: it is written beside it and renamed by commit(). Without
+// commit() nothing is left. Throws Error{kIo} that names the file.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void write(const void* bytes, size_t size);
+  void write(std::string_view text) { write(text.data(), text.size()); }
+  void commit();
+
+ private:
+  [[noreturn]] void fail_io(const char* what) const;
+
+  std::filesystem::path path_, temporary_;
+  std::FILE* file_ = nullptr;
+};
+
+void write_file(const std::filesystem::path& path, std::string_view text);  // by AtomicFile
+
+// $NAME/ingle, or ~/FALLBACK/ingle where the variable is unset: XDG's base directories.
+std::filesystem::path user_directory(const char* variable, std::string_view fallback);
+
+}  // namespace ingle::app

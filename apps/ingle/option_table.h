@@ -1,0 +1,24 @@
+// The groups of options that commands are put together from. An option that several commands share is written once.
+#pragma once
+
+#include "apps/ingle/options.h"
+
+namespace ingle::app {
+
+extern const OptionGroup kGeneralOptions;     // --help, --verbose
+extern const OptionGroup kModelOptions;       // --model
+extern const OptionGroup kMachineOptions;     // --threads, --isa, --exact
+extern const OptionGroup kContextOptions;     // --ctx-size, --batch-size, ...
+extern const OptionGroup kGenerationOptions;  // --predict, --stop, --ignore-eos, --special
+extern const OptionGroup kSamplingOptions;    // --seed, --temp, ...
+extern const OptionGroup kInsightOptions;     // --profile, --explain
+
+extern const OptionGroup kRunOptions;
+extern const OptionGroup kBenchOptions;
+extern const OptionGroup
+    kBenchMachineOptions;  // as kMachineOptions and kContextOptions, with lists where bench compares
+extern const OptionGroup kPerplexityOptions;
+extern const OptionGroup kInspectOptions;
+extern const OptionGroup kTokenizeOptions;
+
+}  // namespace ingle::app

@@ -1,0 +1,234 @@
+#include "apps/ingle/setup.h"
+
+#include <boost/json/array.hpp>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "apps/ingle/catalogue.h"
+#include "apps/ingle/explain.h"
+#include "apps/ingle/fail.h"
+#include "apps/ingle/progress.h"
+#include "apps/ingle/signals.h"
+#include "apps/ingle/terminal.h"
+#include "apps/ingle/utf8.h"
+
+namespace ingle::app {
+namespace {
+
+std::vector<std::string> parse_order(std::string_view text) {
+  const std::vector<std::string> known = SamplerOptions{}.order;
+  std::vector<std::string> order;
+  while (!text.empty()) {
+    const size_t end = std::min(text.find_first_of(";,"), text.size());
+    std::string name(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+    std::ranges::replace(name, '-', '_');
+    if (name == "temp") name = "temperature";
+    if (std::ranges::count(known, name) == 0)
+      fail(ErrorCode::kInvalidArgument, "--samplers: '{}' is not known; there are {}", printable(name),
+           fmt::join(known, ";"));
+    if (std::ranges::count(order, name) != 0)
+      fail(ErrorCode::kInvalidArgument, "--samplers: '{}' is there twice", name);
+    order.push_back(std::move(name));
+  }
+  return order;
+}
+
+std::pair<TokenId, float> parse_bias(const std::string& text, int64_t vocabulary) {
+  const size_t sign = text.find_first_of("+-", 1);
+  TokenId token = 0;
+  float bias = 0;
+  bool good = sign != text.npos;
+  if (good) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + sign, token);
+    good = error == std::errc() && end == text.data() + sign;
+  }
+  if (good) {
+    const char* begin = text.data() + sign + (text[sign] == '+' ? 1 : 0);
+    const auto [end, error] = std::from_chars(begin, text.data() + text.size(), bias);
+    good = error == std::errc() && end == text.data() + text.size() && !std::isnan(bias) &&
+           bias != std::numeric_limits<float>::infinity();
+  }
+  if (!good)
+    fail(ErrorCode::kInvalidArgument,
+         "--logit-bias: '{}' is not a token id, a sign and a number, such as 15043+1.5 or 15043-inf", printable(text));
+  if (token < 0 || token >= vocabulary)
+    fail(ErrorCode::kInvalidArgument, "--logit-bias: there is no token {}; the model has 0 to {}", token,
+         vocabulary - 1);
+  return {token, bias};
+}
+
+}  // namespace
+
+EngineOptions engine_options(const Arguments& arguments, int64_t threads) {
+  EngineOptions options;
+  options.threads = static_cast<int>(threads != 0               ? threads
+                                     : arguments.has("threads") ? arguments.integer("threads")
+                                                                : 0);
+  options.isa = arguments.text("isa");
+  options.exact = arguments.flag("exact");
+  options.log = [verbose = arguments.flag("verbose")](LogLevel level, std::string_view message) {
+    if (level == LogLevel::kWarning) {
+      note("ingle: warning: {}", message);
+    } else if (verbose) {
+      note("{}", message);
+    }
+  };
+  return options;
+}
+
+std::filesystem::path model_path(const Arguments& arguments) {
+  const std::optional<std::string> positional = arguments.positional(0);
+  if (positional && arguments.typed("model"))
+    fail(ErrorCode::kInvalidArgument, "two models: '{}' and -m '{}'; give one", printable(*positional),
+         printable(arguments.text("model")));
+  if (!positional && !arguments.given("model"))
+    fail(ErrorCode::kInvalidArgument,
+         "no model: ingle {0} MODEL, where MODEL is a GGUF file or smollm2 (see: ingle {0} --help)",
+         arguments.syntax().name);
+  return find_model(positional ? *positional : arguments.text("model"));
+}
+
+Model open_model(Engine& engine, const std::filesystem::path& path, const Arguments& arguments, bool vocabulary_only) {
+  const std::string name = printable(path.filename().string());
+  Progress progress("loading " + name);
+  Model model = Model::open(engine, path, {.vocabulary_only = vocabulary_only, .progress = [&](double fraction) {
+                                             progress.update(fraction);
+                                             return !interrupted();
+                                           }});
+  progress.finish(fmt::format("loaded {} in {}", name, format_seconds(progress.seconds())));
+  if (arguments.flag("verbose")) {
+    const ModelInfo& info = model.info();
+    note("model: {} ({}, {}, {} parameters, {}), loaded in {}", printable(info.path), printable(info.architecture),
+         printable(info.file_type), format_count(static_cast<double>(info.parameters)),
+         format_bytes(static_cast<double>(info.file_bytes)), format_seconds(progress.seconds()));
+    note("device: {}{}", engine.device(), engine.exact() ? ", exact" : "");
+  }
+  if (arguments.syntax().find("explain") && arguments.flag("explain"))
+    write_stderr(explain_placements(model.explain()));
+  return model;
+}
+
+SessionOptions session_options(const Arguments& arguments) {
+  SessionOptions options;
+  const Syntax& syntax = arguments.syntax();
+  if (syntax.find("ctx-size")) options.context = arguments.integer("ctx-size");
+  if (syntax.find("batch-size")) options.batch = arguments.integer("batch-size");
+  if (syntax.find("ubatch-size")) options.micro_batch = arguments.integer("ubatch-size");
+  if (syntax.find("cache-type-k")) options.cache_type_k = arguments.text("cache-type-k");
+  if (syntax.find("cache-type-v")) options.cache_type_v = arguments.text("cache-type-v");
+  return options;
+}
+
+SamplerOptions sampler_options(const Arguments& arguments, const Model& model) {
+  SamplerOptions options;
+  const std::vector<std::string> recommended = model.apply_recommended_sampling(options);
+  if (arguments.flag("verbose") && !recommended.empty())
+    note("sampling: {} as the model file recommends", fmt::join(recommended, ", "));
+  const auto real = [&](std::string_view name, float& value) {
+    if (arguments.given(name)) value = static_cast<float>(arguments.real(name));
+  };
+  const auto integer = [&](std::string_view name, auto& value) {
+    if (arguments.given(name)) value = static_cast<std::remove_reference_t<decltype(value)>>(arguments.integer(name));
+  };
+  real("temp", options.temperature);
+  integer("top-k", options.top_k);
+  real("top-p", options.top_p);
+  real("min-p", options.min_p);
+  real("typical", options.typical_p);
+  real("xtc-probability", options.xtc_probability);
+  real("xtc-threshold", options.xtc_threshold);
+  real("repeat-penalty", options.repetition_penalty);
+  integer("repeat-last-n", options.penalty_last_n);
+  real("presence-penalty", options.presence_penalty);
+  real("frequency-penalty", options.frequency_penalty);
+  real("dry-multiplier", options.dry_multiplier);
+  real("dry-base", options.dry_base);
+  integer("dry-allowed-length", options.dry_allowed_length);
+  integer("dry-penalty-last-n", options.dry_penalty_last_n);
+  integer("mirostat", options.mirostat);
+  real("mirostat-lr", options.mirostat_eta);
+  real("mirostat-ent", options.mirostat_tau);
+  integer("min-keep", options.min_keep);
+  if (arguments.given("samplers")) options.order = parse_order(arguments.text("samplers"));
+  if (arguments.given("dry-sequence-breaker")) {
+    options.dry_sequence_breakers = arguments.texts("dry-sequence-breaker");
+    std::erase(options.dry_sequence_breakers, "none");
+  }
+  for (const std::string& bias : arguments.texts("logit-bias"))
+    options.logit_bias.push_back(parse_bias(bias, model.info().vocabulary));
+  if (arguments.given("seed")) options.seed = static_cast<uint64_t>(std::max<int64_t>(0, arguments.integer("seed")));
+  return options;
+}
+
+uint64_t random_seed() { return std::random_device{}() & 0xffffffffu; }
+
+boost::json::object to_json(const SamplerOptions& options) {
+  // Floats as they were typed: 0.8, not 0.800000011920929.
+  const auto real = [](float value) { return std::stod(fmt::format("{}", value)); };
+  boost::json::object bias;
+  for (const auto& [token, value] : options.logit_bias) {
+    if (std::isinf(value)) {
+      bias[std::to_string(token)] = "-inf";
+    } else {
+      bias[std::to_string(token)] = real(value);
+    }
+  }
+  return {
+      {"samplers", boost::json::array(options.order.begin(), options.order.end())},
+      {"temp", real(options.temperature)},
+      {"top_k", options.top_k},
+      {"top_p", real(options.top_p)},
+      {"min_p", real(options.min_p)},
+      {"typical", real(options.typical_p)},
+      {"xtc_probability", real(options.xtc_probability)},
+      {"xtc_threshold", real(options.xtc_threshold)},
+      {"repeat_penalty", real(options.repetition_penalty)},
+      {"repeat_last_n", options.penalty_last_n},
+      {"presence_penalty", real(options.presence_penalty)},
+      {"frequency_penalty", real(options.frequency_penalty)},
+      {"dry_multiplier", real(options.dry_multiplier)},
+      {"dry_base", real(options.dry_base)},
+      {"dry_allowed_length", options.dry_allowed_length},
+      {"dry_penalty_last_n", options.dry_penalty_last_n},
+      {"dry_sequence_breaker",
+       boost::json::array(options.dry_sequence_breakers.begin(), options.dry_sequence_breakers.end())},
+      {"mirostat", options.mirostat},
+      {"mirostat_ent", real(options.mirostat_tau)},
+      {"mirostat_lr", real(options.mirostat_eta)},
+      {"logit_bias", std::move(bias)},
+      {"min_keep", options.min_keep},
+  };
+}
+
+boost::json::object to_json(const ModelInfo& info) {
+  return {
+      {"path", to_valid_utf8(info.path)},
+      {"name", to_valid_utf8(info.name)},
+      {"architecture", to_valid_utf8(info.architecture)},
+      {"file_type", to_valid_utf8(info.file_type)},
+      {"file_bytes", info.file_bytes},
+      {"parameters", info.parameters},
+  };
+}
+
+boost::json::object engine_json(const Engine& engine) {
+  return {
+      {"device", engine.device()},
+      {"isa", engine.isa()},
+      {"threads", engine.threads()},
+      {"exact", engine.exact()},
+  };
+}
+
+boost::json::object to_json(const SessionOptions& options) {
+  return {
+      {"context", options.context},           {"batch", options.batch},
+      {"micro_batch", options.micro_batch},   {"cache_type_k", options.cache_type_k},
+      {"cache_type_v", options.cache_type_v},
+  };
+}
+
+}  // namespace ingle::app

@@ -1,0 +1,38 @@
+// From options to the library's own: engine, model, session, sampling. What several commands do in the same way.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <string>
+
+#include "apps/ingle/options.h"
+#include "ingle/ingle.h"
+
+namespace ingle::app {
+
+// Takes over --threads, --isa, --exact, --verbose. `threads` overrides where a command has its own list of them.
+EngineOptions engine_options(const Arguments& arguments, int64_t threads = 0);
+
+// The MODEL argument or --model. Throws Error: kInvalidArgument (neither or both), kNotFound.
+std::filesystem::path model_path(const Arguments& arguments);
+
+// Loads with a progress bar on stderr; with --verbose says what was loaded, with --explain how.
+Model open_model(Engine& engine, const std::filesystem::path& path, const Arguments& arguments,
+                 bool vocabulary_only = false);
+
+// --ctx-size, --batch-size, --ubatch-size, --cache-type-k, --cache-type-v, those of them that the command has.
+SessionOptions session_options(const Arguments& arguments);
+
+// Defaults, over them what the file recommends, over them what was given. An absent or negative seed stays 0: the
+// caller draws one. Throws Error{kInvalidArgument} for a sampler name, or a biased token, that does not exist.
+SamplerOptions sampler_options(const Arguments& arguments, const Model& model);
+
+uint64_t random_seed();  // below 2^32: short enough to be typed again
+
+// Without the seed. Keys are the options' names, with _ for -.
+boost::json::object to_json(const SamplerOptions& options);
+boost::json::object to_json(const ModelInfo& info);
+boost::json::object engine_json(const Engine& engine);
+boost::json::object to_json(const SessionOptions& options);
+
+}  // namespace ingle::app
