@@ -1,0 +1,35 @@
+// Rows quantised for the int8 product (layout: kernels.h), and the memo that keeps them with a tensor.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "backend/cpu/kernels.h"
+
+namespace ingle::cpu {
+
+struct QuantizedRows {
+  uint8_t* data = nullptr;
+  int64_t rows = 0, blocks = 0;
+  int tile = 0;  // tokens of a full group
+
+  static int tile_for(int64_t rows, int tile_tokens) {
+    return rows <= kMaxGemvTokens ? static_cast<int>(rows) : tile_tokens;
+  }
+  int64_t groups() const noexcept { return (rows + tile - 1) / tile; }
+  int group_tokens(int64_t group) const noexcept {
+    return static_cast<int>(std::min<int64_t>(tile, rows - group * tile));
+  }
+  // Block `block` of group `group`.
+  uint8_t* at(int64_t group, int64_t block) const noexcept {
+    return data + kActivationBytes * (group * tile * blocks + block * group_tokens(group));
+  }
+  size_t bytes() const noexcept { return static_cast<size_t>(kActivationBytes * rows * blocks); }
+};
+
+// What Tensor::memo points to.
+struct TensorMemo {
+  QuantizedRows quantized;  // data is null until somebody needs it
+};
+
+}  // namespace ingle::cpu

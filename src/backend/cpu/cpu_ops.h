@@ -1,0 +1,97 @@
+// The CPU's operations: each cuts its work into tasks for the pool and calls the kernels of one instruction set.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "backend/backend.h"
+#include "backend/cpu/activations.h"
+#include "backend/cpu/arena.h"
+#include "backend/cpu/matrix.h"
+
+namespace ingle::cpu {
+
+class CpuOps final : public Ops {
+ public:
+  CpuOps(ThreadPool& pool, const CpuKernels& kernels, Precision precision);
+
+  void begin_step() override;
+  void set_layer(int layer) override { layer_ = layer; }
+  Tensor embed(const Matrix& table, std::span<const int32_t> tokens) override;
+  Tensor linear(const Linear& w, Tensor x, Into into) override;
+  void linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) override;
+  Tensor gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x, Into into) override;
+  Tensor norm(const Norm& n, Tensor x) override;
+  void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) override;
+  void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) override;
+  Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) override;
+  Tensor gather_rows(Tensor x, std::span<const int32_t> rows) override;
+  void scale(Tensor x, float factor) override;
+
+  void set_profile(bool on) override;
+  std::vector<OpTiming> profile() const override;
+  size_t arena_bytes() const noexcept override { return arena_.capacity(); }
+
+ private:
+  // One weight on some rows, and where the result goes.
+  struct Product {
+    const CpuMatrix* w;
+    const float* bias;
+    int64_t rows;
+    const float* x;                  // [rows, w->columns], for float panels
+    const QuantizedRows* quantized;  // of x, for integer panels
+    float* out;                      // [rows, w->rows]
+    bool add;
+  };
+  class Scope;  // times one call
+
+  Tensor make_tensor(const Shape& shape);
+  Product product(const Linear& w, const Tensor& x, float* out, bool add);
+  const QuantizedRows* quantize(const Tensor& x);
+  void quantize_rows(QuantizedRows& rows, const float* x);
+  void run_products(std::span<const Product> products);
+  // acc[token][panel_rows] of one panel over tokens [first, last), which start and end at group borders. `slice` is room for the
+  // expanded panel; unless `fresh` it still holds it.
+  void panel_product(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice, bool fresh);
+  void int_panel(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice, bool fresh);
+  void float_panel(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice);
+  int64_t token_block(const Product& p) const noexcept;
+  void store_panel(const Product& p, int64_t panel, int64_t first, int64_t last, const float* acc);
+  void need_scratch(size_t bytes_per_thread);
+  std::byte* thread_scratch(int thread) const noexcept {
+    return scratch_.data() + static_cast<size_t>(thread) * scratch_per_thread_;
+  }
+  // act(gate x) * (up x), quantised into `hidden`.
+  void fused_gated(const Product& gate, const Product& up, const QuantizedRows& hidden, Activation act);
+  struct RopeTable {
+    const int32_t* positions;
+    int64_t rows;
+    const Rope* rope;
+    float *cos, *sin;              // [rows][pairs]
+  };
+  const RopeTable& rope_table(std::span<const int32_t> positions, const Rope& rope);
+  struct AttentionWork;
+  void attention_queries(const AttentionWork& work, int64_t head, int64_t first, int64_t last, float* q);
+  void attention_span(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last, int64_t span,
+                      const float* q, std::byte* state, std::byte* tiles);
+  void attention_result(const AttentionWork& work, int64_t head, int64_t first, int64_t last, std::byte* state);
+  void attention_block(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last, int thread);
+  void attention_split(const AttentionWork& work);
+
+  ThreadPool& pool_;
+  const CpuKernels& kernels_;
+  const Precision precision_;
+  Arena arena_;
+  AlignedBuffer scratch_;          // one part per thread
+  size_t scratch_per_thread_ = 0;
+  int layer_ = -1;
+  static constexpr int kRopeTables = 8;
+  RopeTable rope_tables_[kRopeTables];
+  int rope_table_count_ = 0;
+  bool profiling_ = false;
+  std::map<std::pair<int, std::string_view>, OpTiming> timings_;
+};
+
+}  // namespace ingle::cpu

@@ -1,0 +1,324 @@
+// Products with weights: which kernel serves which row count, and how the work is cut.
+//
+// A task is one panel of weight rows over a block of tokens. Few tokens (a decode): panels stream past them. Many: the panel is expanded
+// once into L2 and every token group passes over it.
+#include <cstring>
+
+#include "backend/cpu/cpu_ops.h"
+#include "backend/cpu/op_scope.h"
+#include "base/error.h"
+
+namespace ingle::cpu {
+namespace {
+
+// Longest piece of k that is expanded at once: 32 rows x 2048 bytes and their scales are 80 KiB, a part of any L2.
+constexpr int64_t kSliceBlocks = 64;
+constexpr int64_t kFloatSlice = 256;  // k of a float slice: a multiple of the kernels' chunk
+// Tokens of one pass over an expanded panel: the results of a pass stay in L1.
+constexpr int64_t kPassTokens = 48;
+
+double product_bytes(const CpuMatrix& w, int64_t rows) {
+  return static_cast<double>(w.bytes) + 4.0 * static_cast<double>(rows) * static_cast<double>(w.columns + w.rows);
+}
+double product_operations(const CpuMatrix& w, int64_t rows) {
+  return 2.0 * static_cast<double>(rows) * static_cast<double>(w.columns) * static_cast<double>(w.rows);
+}
+
+// Room for an expanded slice, then for results; all 64-byte aligned.
+size_t slice_bytes(const CpuMatrix& w, int panel_rows) {
+  if (w.int_format != nullptr) {
+    return w.int_format->expanded_bytes_per_row * static_cast<size_t>(panel_rows) *
+           static_cast<size_t>(std::min(w.blocks(), kSliceBlocks));
+  }
+  // A float slice, and one decoded row where rows stay as in the file.
+  return sizeof(float) * static_cast<size_t>(panel_rows * std::min(w.columns, kFloatSlice) + w.columns + 16);
+}
+
+size_t aligned(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
+
+bool several_slices(const CpuMatrix& w) {
+  return w.int_format != nullptr ? w.blocks() > kSliceBlocks : w.columns > kFloatSlice;
+}
+
+}  // namespace
+
+const QuantizedRows* CpuOps::quantize(const Tensor& x) {
+  INGLE_CHECK(x.row_size() % 32 == 0);
+  auto* memo = static_cast<TensorMemo*>(x.memo);
+  if (memo == nullptr) {
+    memo = arena_.allocate_array<TensorMemo>(1);
+    *memo = TensorMemo{};
+  }
+  QuantizedRows& q = memo->quantized;
+  if (q.data == nullptr) {
+    q.rows = x.rows();
+    q.blocks = x.row_size() / 32;
+    q.tile = QuantizedRows::tile_for(q.rows, kernels_.tile_tokens);
+    q.data = arena_.allocate_array<uint8_t>(static_cast<int64_t>(q.bytes()));
+    quantize_rows(q, x.data);
+  }
+  return &q;
+}
+
+void CpuOps::quantize_rows(QuantizedRows& q, const float* x) {
+  const int64_t row_size = q.blocks * 32;
+  const auto token = [&](int64_t r) {
+    const int64_t group = r / q.tile;
+    kernels_.quantize(x + r * row_size, row_size, q.at(group, 0), static_cast<int>(r - group * q.tile), q.group_tokens(group));
+  };
+  if (q.rows <= kMaxGemvTokens) {
+    for (int64_t r = 0; r < q.rows; ++r) token(r);
+    return;
+  }
+  TaskCounter tasks(q.rows, 16);
+  pool_.run([&](int) {
+    int64_t begin, end;
+    while (tasks.next(begin, end)) {
+      for (int64_t r = begin; r < end; ++r) token(r);
+    }
+  });
+}
+
+CpuOps::Product CpuOps::product(const Linear& w, const Tensor& x, float* out, bool add) {
+  const auto& m = static_cast<const CpuMatrix&>(*w.weight);
+  INGLE_CHECK(x.row_size() == m.columns);
+  return {&m, w.bias, x.rows(), x.data, m.int_format != nullptr ? quantize(x) : nullptr, out, add};
+}
+
+int64_t CpuOps::token_block(const Product& p) const noexcept {
+  if (p.rows <= kMaxGemvTokens || several_slices(*p.w)) return p.rows;
+  return kPassTokens / kernels_.tile_tokens * kernels_.tile_tokens;
+}
+
+void CpuOps::int_panel(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice,
+                       bool fresh) {
+  const IntFormat& format = *p.w->int_format;
+  const QuantizedRows& q = *p.quantized;
+  const uint8_t* packed = p.w->panel(panel);
+  if (q.rows <= kMaxGemvTokens) {
+    format.gemv[q.rows - 1](packed, q.blocks, q.data, acc);
+    return;
+  }
+  auto* expanded = reinterpret_cast<uint8_t*>(slice);
+  const size_t packed_block = format.block_bytes_per_row * static_cast<size_t>(kernels_.panel_rows);
+  for (int64_t block = 0; block < q.blocks; block += kSliceBlocks) {
+    const int64_t blocks = std::min(kSliceBlocks, q.blocks - block);
+    if (q.blocks > kSliceBlocks || fresh) {
+      format.expand(packed + static_cast<size_t>(block) * packed_block, blocks, expanded);
+    }
+    for (int64_t group = first / q.tile; group * q.tile < last; ++group) {
+      format.tile[q.group_tokens(group) - 1](expanded, blocks, q.at(group, block),
+                                             acc + (group * q.tile - first) * kernels_.panel_rows, block > 0);
+    }
+  }
+}
+
+void CpuOps::float_panel(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice) {
+  const CpuMatrix& w = *p.w;
+  const int panel_rows = kernels_.panel_rows;
+  if (w.float_format != nullptr && p.rows == 1) {
+    w.float_format->gemv(w.panel(panel), w.columns, p.x, acc);
+    return;
+  }
+  auto* expanded = reinterpret_cast<float*>(slice);
+  float* row = expanded + panel_rows * std::min(w.columns, kFloatSlice);
+  const int tile = kernels_.tile_tokens;
+  for (int64_t k = 0; k < w.columns; k += kFloatSlice) {
+    const int64_t count = std::min(kFloatSlice, w.columns - k);
+    if (w.float_format != nullptr) {
+      const size_t number = w.float_format->type == DType::kF32 ? 4 : 2;
+      w.float_format->expand(w.panel(panel) + static_cast<size_t>(k * panel_rows) * number, count, expanded);
+    } else {
+      // Rows as in the file: whole blocks are decoded, the slice is taken out of them.
+      const Format& format = format_of(w.file_type);
+      const int64_t begin = k / format.block_elements * format.block_elements;
+      const int64_t blocks_end = (k + count + format.block_elements - 1) / format.block_elements * format.block_elements;
+      for (int r = 0; r < panel_rows; ++r) {
+        const int64_t index = panel * panel_rows + r;
+        if (index < w.rows) {
+          format.decode(w.file_rows.row(index) + format.row_bytes(begin), row, blocks_end - begin);
+          for (int64_t i = 0; i < count; ++i) expanded[i * panel_rows + r] = row[k - begin + i];
+        } else {
+          for (int64_t i = 0; i < count; ++i) expanded[i * panel_rows + r] = 0.0f;
+        }
+      }
+    }
+    for (int64_t t = first; t < last; t += tile) {
+      const int64_t tokens = std::min<int64_t>(tile, last - t);
+      kernels_.float_tile[tokens - 1](expanded, count, p.x + t * w.columns + k, w.columns, acc + (t - first) * panel_rows, k > 0);
+    }
+  }
+}
+
+void CpuOps::panel_product(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice,
+                           bool fresh) {
+  if (p.w->int_format != nullptr) {
+    int_panel(p, panel, first, last, acc, slice, fresh);
+  } else {
+    float_panel(p, panel, first, last, acc, slice);
+  }
+}
+
+void CpuOps::store_panel(const Product& p, int64_t panel, int64_t first, int64_t last, const float* acc) {
+  const int64_t row = panel * kernels_.panel_rows;
+  const int64_t count = std::min<int64_t>(kernels_.panel_rows, p.w->rows - row);
+  const float* bias = p.bias == nullptr ? nullptr : p.bias + row;
+  for (int64_t t = first; t < last; ++t) {
+    kernels_.store(acc + (t - first) * kernels_.panel_rows, bias, count, p.out + t * p.w->rows + row, p.add);
+  }
+}
+
+void CpuOps::run_products(std::span<const Product> products) {
+  // Tasks of all products in one list; a chunk never crosses from one product to the next.
+  int64_t panels[8], total = 0;
+  size_t scratch = 0;
+  INGLE_CHECK(products.size() <= std::size(panels));
+  for (size_t i = 0; i < products.size(); ++i) {
+    const Product& p = products[i];
+    panels[i] = p.w->panels(kernels_.panel_rows);
+    total += panels[i];
+    const auto results = static_cast<size_t>(token_block(p) * kernels_.panel_rows) * sizeof(float);
+    scratch = std::max(scratch, aligned(slice_bytes(*p.w, kernels_.panel_rows)) + results);
+  }
+  if (total == 0) return;
+  need_scratch(scratch);
+  // Decode: a few panels at a time, so that a thread reads one stream; prompts: each panel is work enough.
+  const int64_t chunk = products[0].rows <= kMaxGemvTokens ? std::max<int64_t>(1, total / (8 * pool_.size())) : 1;
+  TaskCounter tasks(total, chunk);
+  pool_.run([&](int thread) {
+    int64_t begin, end;
+    while (tasks.next(begin, end)) {
+      for (int64_t task = begin; task < end; ++task) {
+        int64_t panel = task;
+        size_t i = 0;
+        while (panel >= panels[i]) panel -= panels[i++];
+        const Product& p = products[i];
+        std::byte* slice = thread_scratch(thread);
+        auto* acc = reinterpret_cast<float*>(slice + aligned(slice_bytes(*p.w, kernels_.panel_rows)));
+        const int64_t block = token_block(p);
+        for (int64_t first = 0; first < p.rows; first += block) {
+          const int64_t last = std::min(first + block, p.rows);
+          panel_product(p, panel, first, last, acc, slice, first == 0);
+          store_panel(p, panel, first, last, acc);
+        }
+      }
+    }
+  });
+}
+
+Tensor CpuOps::linear(const Linear& w, Tensor x, Into into) {
+  const auto& m = static_cast<const CpuMatrix&>(*w.weight);
+  const bool add = into.add_to.data != nullptr;
+  if (x.empty()) return add ? into.add_to : make_tensor({0, m.rows});
+  const Scope scope(*this, "linear", x.rows(), product_bytes(m, x.rows()), product_operations(m, x.rows()));
+  Tensor result = add ? into.add_to : make_tensor({x.rows(), m.rows});
+  INGLE_CHECK(result.rows() == x.rows() && result.row_size() == m.rows);
+  const Product p = product(w, x, result.data, add);
+  run_products({&p, 1});
+  if (add && result.memo != nullptr) *static_cast<TensorMemo*>(result.memo) = TensorMemo{};
+  return result;
+}
+
+void CpuOps::linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) {
+  INGLE_CHECK(jobs.size() == results.size() && jobs.size() <= 8);
+  double bytes = 0, operations = 0;
+  for (const LinearJob& job : jobs) {
+    const auto& m = static_cast<const CpuMatrix&>(*job.w->weight);
+    bytes += product_bytes(m, job.x.rows());
+    operations += product_operations(m, job.x.rows());
+  }
+  const Scope scope(*this, "linears", jobs.begin()->x.rows(), bytes, operations);
+  Product products[8];
+  size_t count = 0;
+  auto result = results.begin();
+  for (const LinearJob& job : jobs) {
+    **result = make_tensor({job.x.rows(), job.w->out()});
+    if (!job.x.empty()) products[count++] = product(*job.w, job.x, (*result)->data, false);
+    ++result;
+  }
+  if (count > 0) run_products({products, count});
+}
+
+Tensor CpuOps::gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x, Into into) {
+  const auto& g = static_cast<const CpuMatrix&>(*gate.weight);
+  const auto& u = static_cast<const CpuMatrix&>(*up.weight);
+  const auto& d = static_cast<const CpuMatrix&>(*down.weight);
+  const bool add = into.add_to.data != nullptr;
+  if (x.empty()) return add ? into.add_to : make_tensor({0, d.rows});
+  INGLE_CHECK(g.rows == u.rows && d.columns == g.rows);
+  const Scope scope(*this, "gated_mlp", x.rows(), product_bytes(g, x.rows()) + product_bytes(u, x.rows()) + product_bytes(d, x.rows()),
+                    product_operations(g, x.rows()) + product_operations(u, x.rows()) + product_operations(d, x.rows()));
+  Tensor result = add ? into.add_to : make_tensor({x.rows(), d.rows});
+  INGLE_CHECK(result.rows() == x.rows() && result.row_size() == d.rows);
+  if (g.int_format != nullptr && u.int_format != nullptr && d.int_format != nullptr) {
+    // The hidden rows exist only as the int8 form that `down` reads.
+    QuantizedRows hidden{.rows = x.rows(), .blocks = d.columns / 32};
+    hidden.tile = QuantizedRows::tile_for(hidden.rows, kernels_.tile_tokens);
+    hidden.data = arena_.allocate_array<uint8_t>(static_cast<int64_t>(hidden.bytes()));
+    fused_gated(product(gate, x, nullptr, false), product(up, x, nullptr, false),
+                hidden, act);
+    const Product last{&d, down.bias, x.rows(), nullptr, &hidden, result.data, add};
+    run_products({&last, 1});
+  } else {
+    Tensor gates = make_tensor({x.rows(), g.rows}), ups = make_tensor({x.rows(), g.rows});
+    const Product both[2] = {product(gate, x, gates.data, false), product(up, x, ups.data, false)};
+    run_products(both);
+    const auto activate = act == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
+    TaskCounter rows(x.rows(), 4);
+    pool_.run([&](int) {
+      int64_t begin, end;
+      while (rows.next(begin, end)) activate(gates.row(begin), ups.row(begin), (end - begin) * g.rows, gates.row(begin));
+    });
+    gates.memo = nullptr;
+    const Product last = product(down, gates, result.data, add);
+    run_products({&last, 1});
+  }
+  if (add && result.memo != nullptr) *static_cast<TensorMemo*>(result.memo) = TensorMemo{};
+  return result;
+}
+
+void CpuOps::fused_gated(const Product& gate, const Product& up, const QuantizedRows& hidden, Activation act) {
+  // A unit is 32 hidden numbers, one block of the rows that `down` reads: as many panels of gate and of up as that takes.
+  const int panel_rows = kernels_.panel_rows;
+  const int parts = 32 / panel_rows;
+  const int64_t rows = hidden.rows, block = std::max(token_block(gate), token_block(up));
+  const size_t slice = aligned(std::max(slice_bytes(*gate.w, panel_rows), slice_bytes(*up.w, panel_rows)));
+  const size_t results = aligned(static_cast<size_t>(block * panel_rows) * sizeof(float));
+  need_scratch(static_cast<size_t>(2 * parts) * (slice + results));
+  const auto activate = act == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
+  const int64_t units = hidden.blocks;
+  TaskCounter tasks(units, rows <= kMaxGemvTokens ? std::max<int64_t>(1, units / (8 * pool_.size())) : 1);
+  pool_.run([&](int thread) {
+    std::byte* scratch = thread_scratch(thread);
+    const auto result_of = [&](int i) { return reinterpret_cast<float*>(scratch + static_cast<size_t>(i) * (slice + results) + slice); };
+    int64_t begin, end;
+    while (tasks.next(begin, end)) {
+      for (int64_t unit = begin; unit < end; ++unit) {
+        for (int64_t first = 0; first < rows; first += block) {
+          const int64_t last = std::min(first + block, rows);
+          for (int i = 0; i < 2 * parts; ++i) {
+            const Product& p = i % 2 == 0 ? gate : up;
+            const int64_t panel = unit * parts + i / 2;
+            float* acc = result_of(i);
+            panel_product(p, panel, first, last, acc, scratch + static_cast<size_t>(i) * (slice + results), first == 0);
+            if (p.bias == nullptr) continue;
+            for (int64_t t = 0; t < last - first; ++t) {
+              kernels_.store(acc + t * panel_rows, p.bias + panel * panel_rows, panel_rows, acc + t * panel_rows, false);
+            }
+          }
+          for (int64_t t = first; t < last; ++t) {
+            alignas(64) float h[32];
+            for (int part = 0; part < parts; ++part) {
+              const int64_t offset = (t - first) * panel_rows;
+              activate(result_of(2 * part) + offset, result_of(2 * part + 1) + offset, panel_rows, h + part * panel_rows);
+            }
+            const int64_t group = t / hidden.tile;
+            kernels_.quantize(h, 32, hidden.at(group, unit), static_cast<int>(t - group * hidden.tile), hidden.group_tokens(group));
+          }
+        }
+      }
+    }
+  });
+}
+
+}  // namespace ingle::cpu

@@ -1,0 +1,25 @@
+// AVX2 with AVX-VNNI.
+#include <immintrin.h>
+
+#include "backend/cpu/isa/isa.h"
+#include "base/half.h"
+
+#define INGLE_INLINE inline __attribute__((always_inline))
+
+namespace ingle::cpu {
+namespace avx_vnni {
+namespace {
+#include "backend/cpu/simd/x86_reduce.inl"
+#include "backend/cpu/simd/x86_f32x8.inl"
+#include "backend/cpu/simd/x86_bytes_256.inl"
+#include "backend/cpu/simd/x86_dot_avx_vnni.inl"
+#include "backend/cpu/kernels/all.inl"
+}  // namespace
+}  // namespace avx_vnni
+
+const CpuKernels& avx_vnni_kernels() {
+  static constexpr CpuKernels kKernels = avx_vnni::kernel_table("avx_vnni");
+  return kKernels;
+}
+
+}  // namespace ingle::cpu

@@ -1,0 +1,22 @@
+// Plain C++: runs anywhere.
+#include <cstdint>
+
+#include "backend/cpu/isa/isa.h"
+#include "base/half.h"
+
+#define INGLE_INLINE inline __attribute__((always_inline))
+
+namespace ingle::cpu {
+namespace scalar {
+namespace {
+#include "backend/cpu/simd/scalar.inl"
+#include "backend/cpu/kernels/all.inl"
+}  // namespace
+}  // namespace scalar
+
+const CpuKernels& scalar_kernels() {
+  static constexpr CpuKernels kKernels = scalar::kernel_table("scalar");
+  return kKernels;
+}
+
+}  // namespace ingle::cpu

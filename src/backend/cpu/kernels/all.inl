@@ -1,0 +1,55 @@
+// Every kernel, over whatever vocabulary was included before; ends with the table that an instruction set exports.
+#include "backend/cpu/kernels/panel.inl"
+// One line a packed block format: its file here, its row in kIntFormats.
+#include "backend/cpu/kernels/format_q4.inl"
+#include "backend/cpu/kernels/format_q5.inl"
+#include "backend/cpu/kernels/format_q8.inl"
+#include "backend/cpu/kernels/elementwise.inl"
+#include "backend/cpu/kernels/int_product.inl"
+#include "backend/cpu/kernels/float_product.inl"
+#include "backend/cpu/kernels/attention.inl"
+#include "backend/cpu/kernels/kv_cache.inl"
+
+static constexpr IntFormat kIntFormats[] = {
+    int_format<Q4_0Panel>(),
+    int_format<Q4_1Panel>(),
+    int_format<Q5_0Panel>(),
+    int_format<Q5_1Panel>(),
+    int_format<Q8_0Panel>(),
+};
+static constexpr FloatFormat kFloatFormats[] = {
+    float_format<float>(DType::kF32, "f32"),
+    float_format<HalfWeight>(DType::kF16, "f16"),
+    float_format<BfloatWeight>(DType::kBF16, "bf16"),
+};
+static constexpr KvFormat kKvFormats[] = {
+    kv_format<FloatCache>(DType::kF32),
+    kv_format<HalfCache>(DType::kF16),
+    kv_format<Q8Cache>(DType::kQ8_0),
+};
+
+constexpr CpuKernels kernel_table(const char* name) {
+  return {.name = name,
+          .lanes = kLanes,
+          .panel_rows = kPanelRows,
+          .tile_tokens = kTileTokens,
+          .int_formats = kIntFormats,
+          .int_format_count = sizeof(kIntFormats) / sizeof(kIntFormats[0]),
+          .float_formats = kFloatFormats,
+          .float_format_count = sizeof(kFloatFormats) / sizeof(kFloatFormats[0]),
+          .kv_formats = kKvFormats,
+          .kv_format_count = sizeof(kKvFormats) / sizeof(kKvFormats[0]),
+          .quantize = quantize_token,
+          .float_tile = {float_tile<1>, float_tile<2>, float_tile<3>, float_tile<4>, float_tile<5>, float_tile<6>, nullptr,
+                         nullptr},
+          .store = store_result,
+          .silu_mul = silu_mul,
+          .gelu_mul = gelu_mul,
+          .rms_norm = rms_norm,
+          .rope_adjacent = rope_adjacent,
+          .rope_halves = rope_halves,
+          .scale = scale_all,
+          .add = add_all,
+          .attention_tile = attention_tile,
+          .blend = blend};
+}

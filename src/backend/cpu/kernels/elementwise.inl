@@ -1,0 +1,143 @@
+// Everything that goes over numbers one by one. Tails shorter than a vector take the same code on a padded copy, so a number's result
+// does not depend on where it stands.
+template <class F>
+INGLE_INLINE void each_vector(int64_t n, F&& body) {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) body(i, kLanes);
+  if (i < n) body(i, static_cast<int>(n - i));
+}
+INGLE_INLINE F32 load_some(const float* p, int count) {
+  if (count == kLanes) return load(p);
+  alignas(64) float padded[kLanes] = {};
+  for (int i = 0; i < count; ++i) padded[i] = p[i];
+  return load(padded);
+}
+INGLE_INLINE void store_some(float* p, F32 x, int count) {
+  if (count == kLanes) return store(p, x);
+  alignas(64) float padded[kLanes];
+  store(padded, x);
+  for (int i = 0; i < count; ++i) p[i] = padded[i];
+}
+
+// e^x to about 2 units in the last place: x = n ln 2 + r, |r| <= ln 2 / 2, Taylor polynomial of degree 7 for e^r, times 2^n.
+// Below -87.33 (also -infinity) the result is 0, above 88.37 it stays at the largest power.
+INGLE_INLINE F32 exp(F32 x) {
+  const F32 low = set1(-87.33654f);
+  const F32 clamped = min(max(x, low), set1(88.37626f));
+  const F32 n = round(mul(clamped, set1(1.44269504088896341f)));
+  F32 r = fma(n, set1(-0.693359375f), clamped);
+  r = fma(n, set1(2.12194440e-4f), r);
+  F32 p = set1(1.0f / 5040.0f);
+  p = fma(p, r, set1(1.0f / 720.0f));
+  p = fma(p, r, set1(1.0f / 120.0f));
+  p = fma(p, r, set1(1.0f / 24.0f));
+  p = fma(p, r, set1(1.0f / 6.0f));
+  p = fma(p, r, set1(0.5f));
+  p = fma(p, r, set1(1.0f));
+  p = fma(p, r, set1(1.0f));
+  return scale_by_power(p, n);
+}
+INGLE_INLINE F32 sigmoid(F32 x) { return div(set1(1.0f), add(set1(1.0f), exp(sub(zero(), x)))); }
+// tanh(x) = 1 - 2 / (1 + e^2x); near zero, where that cancels, its series x - x^3/3 + 2x^5/15 - 17x^7/315.
+INGLE_INLINE F32 tanh(F32 x) {
+  const F32 far = sub(set1(1.0f), div(set1(2.0f), add(set1(1.0f), exp(add(x, x)))));
+  const F32 x2 = mul(x, x);
+  F32 p = set1(-17.0f / 315.0f);
+  p = fma(p, x2, set1(2.0f / 15.0f));
+  p = fma(p, x2, set1(-1.0f / 3.0f));
+  p = fma(p, x2, set1(1.0f));
+  const F32 near = mul(p, x);
+  // min(1, max(0, (|x| - 0.1) * large)) is 0 below 0.1 and 1 above it, but for a sliver where both agree.
+  const F32 weight = min(set1(1.0f), max(zero(), mul(sub(abs(x), set1(0.1f)), set1(1e6f))));
+  return fma(weight, sub(far, near), near);
+}
+
+static void store_result(const float* acc, const float* bias, int64_t n, float* dst, bool accumulate) noexcept {
+  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
+    F32 x = load_some(acc + i, count);
+    if (bias != nullptr) x = add(x, load_some(bias + i, count));
+    if (accumulate) x = add(load_some(dst + i, count), x);
+    store_some(dst + i, x, count);
+  });
+}
+static void silu_mul(const float* gate, const float* up, int64_t n, float* dst) noexcept {
+  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
+    const F32 g = load_some(gate + i, count);
+    store_some(dst + i, mul(mul(g, sigmoid(g)), load_some(up + i, count)), count);
+  });
+}
+// gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), Hendrycks and Gimpel, arXiv:1606.08415.
+static void gelu_mul(const float* gate, const float* up, int64_t n, float* dst) noexcept {
+  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
+    const F32 g = load_some(gate + i, count);
+    const F32 inner = mul(set1(0.79788456080286536f), fma(mul(mul(g, g), g), set1(0.044715f), g));
+    const F32 gelu = mul(mul(set1(0.5f), g), add(set1(1.0f), tanh(inner)));
+    store_some(dst + i, mul(gelu, load_some(up + i, count)), count);
+  });
+}
+static void rms_norm(const float* x, const float* gain, int64_t n, float eps, float* dst) noexcept {
+  F32 squares = zero();
+  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
+    const F32 v = load_some(x + i, count);
+    squares = fma(v, v, squares);
+  });
+  const F32 factor = set1(1.0f / __builtin_sqrtf(sum(squares) / static_cast<float>(n) + eps));
+  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
+    F32 v = mul(load_some(x + i, count), factor);
+    if (gain != nullptr) v = mul(v, load_some(gain + i, count));
+    store_some(dst + i, v, count);
+  });
+}
+static void scale_all(float* x, int64_t n, float factor) noexcept {
+  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
+    store_some(x + i, mul(load_some(x + i, count), set1(factor)), count);
+  });
+}
+static void add_all(float* x, const float* y, int64_t n) noexcept {
+  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
+    store_some(x + i, add(load_some(x + i, count), load_some(y + i, count)), count);
+  });
+}
+static void blend(float* a, float a_factor, const float* b, float b_factor, int64_t n) noexcept {
+  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
+    const F32 scaled = mul(load_some(b + i, count), set1(b_factor));
+    store_some(a + i, fma(load_some(a + i, count), set1(a_factor), scaled), count);
+  });
+}
+
+static void rope_adjacent(float* x, const float* cos, const float* sin, int64_t pairs) noexcept {
+  int64_t i = 0;
+  for (; i + kLanes / 2 <= pairs; i += kLanes / 2) {
+    const F32 v = load(x + 2 * i);
+    store(x + 2 * i, sub_add(mul(v, load_doubled(cos + i)), mul(swap_pairs(v), load_doubled(sin + i))));
+  }
+  for (; i < pairs; ++i) {
+    const float a = x[2 * i], b = x[2 * i + 1];
+    x[2 * i] = a * cos[i] - b * sin[i];
+    x[2 * i + 1] = b * cos[i] + a * sin[i];
+  }
+}
+static void rope_halves(float* x, const float* cos, const float* sin, int64_t pairs) noexcept {
+  int64_t i = 0;
+  for (; i + kLanes <= pairs; i += kLanes) {
+    const F32 a = load(x + i), b = load(x + pairs + i), c = load(cos + i), s = load(sin + i);
+    store(x + i, sub(mul(a, c), mul(b, s)));
+    store(x + pairs + i, add(mul(b, c), mul(a, s)));
+  }
+  for (; i < pairs; ++i) {
+    const float a = x[i], b = x[pairs + i];
+    x[i] = a * cos[i] - b * sin[i];
+    x[pairs + i] = b * cos[i] + a * sin[i];
+  }
+}
+
+static void half_to_float(const uint16_t* src, float* dst, int64_t n) noexcept {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store(dst + i, load_half(src + i));
+  for (; i < n; ++i) dst[i] = f16_to_f32(src[i]);
+}
+static void float_to_half(const float* src, uint16_t* dst, int64_t n) noexcept {
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) store_half(dst + i, load(src + i));
+  for (; i < n; ++i) dst[i] = f32_to_f16(src[i]);
+}

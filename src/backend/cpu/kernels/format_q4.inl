@@ -1,0 +1,47 @@
+// Q4_0 and Q4_1, packed at the file's own size: f16 scales (and minima) of all rows, then nibbles.
+struct Q4_0Panel {
+  static constexpr DType kType = DType::kQ4_0;
+  static constexpr const char* kName = "q4_0";
+  static constexpr int kBits = 4, kOffset = 8, kBytesPerRow = 18;
+  static constexpr bool kMinimum = false;
+
+  static void pack_row(const uint8_t* row, int64_t block, int r, uint8_t* out) {
+    const uint8_t* in = row + block * 18;
+    __builtin_memcpy(out + 2 * r, in, 2);
+    pack_nibbles(in + 2, r, out + 2 * kPanelRows);
+  }
+  INGLE_INLINE static void unpack(const uint8_t* in, Bytes (&q)[8][kPanelVectors], F32 (&scale)[kPanelVectors],
+                                  F32 (&)[kPanelVectors]) {
+    load_half_scales(in, scale);
+    load_nibbles(in + 2 * kPanelRows, q);
+  }
+  // File order: element j low, j + 16 high, which is just what groups g and g + 4 want.
+  static void pack_nibbles(const uint8_t* in, int r, uint8_t* out) {
+    uint8_t q[32];
+    for (int j = 0; j < 16; ++j) {
+      q[j] = in[j] & 15;
+      q[j + 16] = in[j] >> 4;
+    }
+    place_nibbles(q, r, out);
+  }
+};
+
+struct Q4_1Panel {
+  static constexpr DType kType = DType::kQ4_1;
+  static constexpr const char* kName = "q4_1";
+  static constexpr int kBits = 4, kOffset = 0, kBytesPerRow = 20;
+  static constexpr bool kMinimum = true;
+
+  static void pack_row(const uint8_t* row, int64_t block, int r, uint8_t* out) {
+    const uint8_t* in = row + block * 20;
+    __builtin_memcpy(out + 2 * r, in, 2);
+    __builtin_memcpy(out + 2 * kPanelRows + 2 * r, in + 2, 2);
+    Q4_0Panel::pack_nibbles(in + 4, r, out + 4 * kPanelRows);
+  }
+  INGLE_INLINE static void unpack(const uint8_t* in, Bytes (&q)[8][kPanelVectors], F32 (&scale)[kPanelVectors],
+                                  F32 (&minimum)[kPanelVectors]) {
+    load_half_scales(in, scale);
+    load_half_scales(in + 2 * kPanelRows, minimum);
+    load_nibbles(in + 4 * kPanelRows, q);
+  }
+};

@@ -1,0 +1,34 @@
+// Q8_0, packed at the file's own size: f16 scales of all rows, then one byte a weight, with the sign bit flipped where the product wants
+// unsigned weights.
+INGLE_INLINE void place_signed_bytes(const int8_t* q, int r, uint8_t* out) {
+  for (int k = 0; k < 32; ++k) out[byte_place(r, k)] = static_cast<uint8_t>(q[k] + kByteOffset);
+}
+INGLE_INLINE void load_byte_weights(const uint8_t* in, Bytes (&q)[8][kPanelVectors]) {
+  for (int g = 0; g < 8; ++g) {
+    for (int v = 0; v < kPanelVectors; ++v) q[g][v] = load_bytes(in + (g * kPanelVectors + v) * kVectorBytes);
+  }
+}
+
+struct Q8_0Panel {
+  static constexpr DType kType = DType::kQ8_0;
+  static constexpr const char* kName = "q8_0";
+  static constexpr int kBits = 8, kOffset = kByteOffset, kBytesPerRow = 34;
+  static constexpr bool kMinimum = false;
+
+  static void pack_row(const uint8_t* row, int64_t block, int r, uint8_t* out) {
+    const uint8_t* in = row + block * 34;
+    __builtin_memcpy(out + 2 * r, in, 2);
+    int8_t q[32];
+    __builtin_memcpy(q, in + 2, 32);
+    // -128 * 127 * 2 would not fit vpmaddubsw's 16 bits where weights are signed; the reference quantiser never writes it.
+    if (!kByteUnsigned) {
+      for (int8_t& x : q) x = x == -128 ? static_cast<int8_t>(-127) : x;
+    }
+    place_signed_bytes(q, r, out + 2 * kPanelRows);
+  }
+  INGLE_INLINE static void unpack(const uint8_t* in, Bytes (&q)[8][kPanelVectors], F32 (&scale)[kPanelVectors],
+                                  F32 (&)[kPanelVectors]) {
+    load_half_scales(in, scale);
+    load_byte_weights(in + 2 * kPanelRows, q);
+  }
+};

@@ -1,0 +1,125 @@
+// How keys and values lie in a cache block, one struct a type. A head's K part is [4][k_dim][16]: groups of 16 positions, so that one load
+// takes a channel of 16 keys. Its V part is [64][v_stride], v_stride = v_dim rounded up to 16. q8_0 adds f16 scales per position and 32
+// channels behind the bytes. Attention works on float tiles of the same order, which expand_* makes from a block.
+INGLE_INLINE int64_t v_stride_of(int64_t v_dim) { return (v_dim + 15) / 16 * 16; }
+
+struct FloatCache {
+  static size_t k_bytes(int64_t dim) { return static_cast<size_t>(dim) * 64 * 4; }
+  static size_t v_bytes(int64_t dim) { return static_cast<size_t>(v_stride_of(dim)) * 64 * 4; }
+  static void append_k(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
+    float* out = reinterpret_cast<float*>(block) + position / 16 * dim * 16 + position % 16;
+    for (int64_t d = 0; d < dim; ++d) out[d * 16] = k[d];
+  }
+  static void append_v(const float* v, int64_t dim, int position, uint8_t* block) noexcept {
+    float* out = reinterpret_cast<float*>(block) + position * v_stride_of(dim);
+    for (int64_t d = 0; d < dim; ++d) out[d] = v[d];
+  }
+  static const float* expand_k(const uint8_t* block, int64_t, int, float*) noexcept {
+    return reinterpret_cast<const float*>(block);
+  }
+  static const float* expand_v(const uint8_t* block, int64_t, int, float*) noexcept {
+    return reinterpret_cast<const float*>(block);
+  }
+};
+
+struct HalfCache {
+  static size_t k_bytes(int64_t dim) { return static_cast<size_t>(dim) * 64 * 2; }
+  static size_t v_bytes(int64_t dim) { return static_cast<size_t>(v_stride_of(dim)) * 64 * 2; }
+  static void append_k(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
+    uint16_t* out = reinterpret_cast<uint16_t*>(block) + position / 16 * dim * 16 + position % 16;
+    uint16_t half[64];
+    for (int64_t begin = 0; begin < dim; begin += 64) {
+      const int64_t count = dim - begin < 64 ? dim - begin : 64;
+      float_to_half(k + begin, half, count);
+      for (int64_t d = 0; d < count; ++d) out[(begin + d) * 16] = half[d];
+    }
+  }
+  static void append_v(const float* v, int64_t dim, int position, uint8_t* block) noexcept {
+    float_to_half(v, reinterpret_cast<uint16_t*>(block) + position * v_stride_of(dim), dim);
+  }
+  static const float* expand_k(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept {
+    half_to_float(reinterpret_cast<const uint16_t*>(block), tile, dim * ((positions + 15) / 16 * 16));
+    return tile;
+  }
+  static const float* expand_v(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept {
+    half_to_float(reinterpret_cast<const uint16_t*>(block), tile, v_stride_of(dim) * positions);
+    return tile;
+  }
+};
+
+struct Q8Cache {
+  static int64_t groups(int64_t dim) { return (dim + 31) / 32; }
+  static size_t k_bytes(int64_t dim) { return static_cast<size_t>(dim * 64 + groups(dim) * 64 * 2 + 63) / 64 * 64; }
+  static size_t v_bytes(int64_t dim) {
+    return static_cast<size_t>(v_stride_of(dim) * 64 + groups(dim) * 64 * 2 + 63) / 64 * 64;
+  }
+  // 32 channels (or what is left) to bytes; returns the scale, already rounded to f16.
+  static uint16_t quantize(const float* x, int64_t count, int8_t* q) noexcept {
+    float amax = 0.0f;
+    for (int64_t i = 0; i < count; ++i) {
+      const float magnitude = __builtin_fabsf(x[i]);
+      amax = magnitude > amax ? magnitude : amax;
+    }
+    const float inverse = amax > 0.0f ? 127.0f / amax : 0.0f;
+    for (int64_t i = 0; i < count; ++i) q[i] = static_cast<int8_t>(__builtin_lrintf(x[i] * inverse));
+    return f32_to_f16(amax / 127.0f);
+  }
+  static void append_k(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
+    int8_t* out = reinterpret_cast<int8_t*>(block) + position / 16 * dim * 16 + position % 16;
+    uint16_t* scales = reinterpret_cast<uint16_t*>(block + dim * 64) + position / 16 * groups(dim) * 16 + position % 16;
+    for (int64_t begin = 0; begin < dim; begin += 32) {
+      const int64_t count = dim - begin < 32 ? dim - begin : 32;
+      int8_t q[32];
+      scales[begin / 32 * 16] = quantize(k + begin, count, q);
+      for (int64_t d = 0; d < count; ++d) out[(begin + d) * 16] = q[d];
+    }
+  }
+  static void append_v(const float* v, int64_t dim, int position, uint8_t* block) noexcept {
+    int8_t* out = reinterpret_cast<int8_t*>(block) + position * v_stride_of(dim);
+    uint16_t* scales = reinterpret_cast<uint16_t*>(block + v_stride_of(dim) * 64) + position * groups(dim);
+    for (int64_t begin = 0; begin < dim; begin += 32) {
+      scales[begin / 32] = quantize(v + begin, dim - begin < 32 ? dim - begin : 32, out + begin);
+    }
+  }
+  static const float* expand_k(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept {
+    const int8_t* q = reinterpret_cast<const int8_t*>(block);
+    const uint16_t* scales = reinterpret_cast<const uint16_t*>(block + dim * 64);
+    for (int64_t group = 0; group < (positions + 15) / 16; ++group) {
+      for (int64_t begin = 0; begin < dim; begin += 32) {
+        float scale[16];
+        half_to_float(scales + (group * groups(dim) + begin / 32) * 16, scale, 16);
+        const int64_t end = begin + 32 < dim ? begin + 32 : dim;
+        for (int64_t d = begin; d < end; ++d) {
+          const int8_t* in = q + (group * dim + d) * 16;
+          float* out = tile + (group * dim + d) * 16;
+          for (int i = 0; i < 16; ++i) out[i] = static_cast<float>(in[i]) * scale[i];
+        }
+      }
+    }
+    return tile;
+  }
+  static const float* expand_v(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept {
+    const int64_t stride = v_stride_of(dim);
+    const int8_t* q = reinterpret_cast<const int8_t*>(block);
+    const uint16_t* scales = reinterpret_cast<const uint16_t*>(block + stride * 64);
+    for (int64_t j = 0; j < positions; ++j) {
+      for (int64_t begin = 0; begin < stride; begin += 32) {
+        const float scale = begin < dim ? f16_to_f32(scales[j * groups(dim) + begin / 32]) : 0.0f;
+        const int64_t end = begin + 32 < stride ? begin + 32 : stride;
+        for (int64_t d = begin; d < end; ++d) tile[j * stride + d] = static_cast<float>(q[j * stride + d]) * scale;
+      }
+    }
+    return tile;
+  }
+};
+
+template <class Cache>
+constexpr KvFormat kv_format(DType type) {
+  return {.type = type,
+          .k_bytes = Cache::k_bytes,
+          .v_bytes = Cache::v_bytes,
+          .append_k = Cache::append_k,
+          .append_v = Cache::append_v,
+          .expand_k = Cache::expand_k,
+          .expand_v = Cache::expand_v};
+}

@@ -1,0 +1,152 @@
+#include "backend/cpu/matrix.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "base/error.h"
+#include "base/half.h"
+
+namespace ingle::cpu {
+namespace {
+
+const IntFormat* find_int_format(const CpuKernels& kernels, DType type) {
+  const auto* end = kernels.int_formats + kernels.int_format_count;
+  const auto* found = std::find_if(kernels.int_formats, end, [&](const IntFormat& f) { return f.type == type; });
+  return found == end ? nullptr : found;
+}
+
+const FloatFormat* find_float_format(const CpuKernels& kernels, DType type) {
+  const auto* end = kernels.float_formats + kernels.float_format_count;
+  const auto* found = std::find_if(kernels.float_formats, end, [&](const FloatFormat& f) { return f.type == type; });
+  return found == end ? nullptr : found;
+}
+
+bool is_float(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
+
+void pack_ints(CpuMatrix& m, const ConstTensorView& w, const IntFormat& format, int panel_rows, ThreadPool& pool) {
+  m.int_format = &format;
+  m.panel_bytes = format.block_bytes_per_row * static_cast<size_t>(panel_rows) * static_cast<size_t>(m.blocks());
+  const int64_t panels = m.panels(panel_rows);
+  m.storage = AlignedBuffer(m.panel_bytes * static_cast<size_t>(panels));
+  TaskCounter tasks(panels, 4);
+  pool.run([&](int) {
+    const uint8_t* rows[64];
+    int64_t begin, end;
+    while (tasks.next(begin, end)) {
+      for (int64_t p = begin; p < end; ++p) {
+        for (int r = 0; r < panel_rows; ++r) {
+          const int64_t row = p * panel_rows + r;
+          rows[r] = row < m.rows ? reinterpret_cast<const uint8_t*>(w.row(row)) : nullptr;
+        }
+        format.pack(rows, m.blocks(), reinterpret_cast<uint8_t*>(m.storage.data()) + static_cast<size_t>(p) * m.panel_bytes);
+      }
+    }
+  });
+}
+
+// One number of a float panel.
+size_t float_bytes(DType type) { return type == DType::kF32 ? 4 : 2; }
+
+void store_float(DType type, float x, std::byte* out) {
+  if (type == DType::kF32) {
+    std::memcpy(out, &x, 4);
+    return;
+  }
+  const uint16_t half = type == DType::kF16 ? f32_to_f16(x) : f32_to_bf16(x);
+  std::memcpy(out, &half, 2);
+}
+
+void pack_floats(CpuMatrix& m, const ConstTensorView& w, const FloatFormat& format, int panel_rows, ThreadPool& pool) {
+  m.float_format = &format;
+  const size_t size = float_bytes(format.type);
+  m.panel_bytes = size * static_cast<size_t>(panel_rows) * static_cast<size_t>(m.columns);
+  const int64_t panels = m.panels(panel_rows);
+  m.storage = AlignedBuffer(m.panel_bytes * static_cast<size_t>(panels));
+  const Format& file = format_of(w.type);
+  // Decoding a row at a time; buffers are made before the region, which must not throw.
+  std::vector<std::vector<float>> rows(static_cast<size_t>(pool.size()), std::vector<float>(static_cast<size_t>(m.columns)));
+  TaskCounter tasks(panels);
+  pool.run([&](int thread) {
+    float* row = rows[static_cast<size_t>(thread)].data();
+    int64_t begin, end;
+    while (tasks.next(begin, end)) {
+      std::byte* panel = m.storage.data() + static_cast<size_t>(begin) * m.panel_bytes;
+      for (int r = 0; r < panel_rows; ++r) {
+        const int64_t index = begin * panel_rows + r;
+        if (index >= m.rows) break;  // fresh memory is zero
+        file.decode(w.row(index), row, m.columns);
+        for (int64_t k = 0; k < m.columns; ++k) {
+          store_float(format.type, row[k], panel + static_cast<size_t>(k * panel_rows + r) * size);
+        }
+      }
+    }
+  });
+}
+
+// Whether every weight is finite and small enough for f16.
+bool fits_half(const ConstTensorView& w) {
+  std::vector<float> row(static_cast<size_t>(w.shape.columns()));
+  const Format& file = format_of(w.type);
+  for (int64_t r = 0; r < w.shape.rows(); ++r) {
+    file.decode(w.row(r), row.data(), w.shape.columns());
+    for (float x : row) {
+      if (!(std::fabs(x) < 65504.0f)) return false;
+    }
+  }
+  return true;
+}
+
+std::unique_ptr<CpuMatrix> describe_matrix(std::string name, const ConstTensorView& w) {
+  INGLE_CHECK(w.shape.rank == 2 || w.shape.rank == 1);
+  auto m = std::make_unique<CpuMatrix>();
+  m->name = std::move(name);
+  m->file_type = w.type;
+  m->rows = w.shape.rows();
+  m->columns = w.shape.columns();
+  return m;
+}
+
+}  // namespace
+
+std::unique_ptr<CpuMatrix> pack_matrix(std::string name, const ConstTensorView& w, const CpuKernels& kernels,
+                                       Precision precision, ThreadPool& pool) {
+  auto m = describe_matrix(std::move(name), w);
+  const int panel_rows = kernels.panel_rows;
+  if (precision == Precision::kExact && !is_float(w.type)) {
+    m->storage = AlignedBuffer(w.bytes());
+    std::memcpy(m->storage.data(), w.data, w.bytes());
+    m->file_rows = w;
+    m->file_rows.data = m->storage.data();
+    m->layout = fmt::format("{} rows, decoded to f32 per use, f32 product", format_of(w.type).name);
+    m->reason = "exact: nothing is rounded after decoding";
+  } else if (const IntFormat* ints = find_int_format(kernels, w.type); ints != nullptr && m->columns % 32 == 0) {
+    pack_ints(*m, w, *ints, panel_rows, pool);
+    m->layout = fmt::format("{} x{}, int8 product ({})", ints->name, panel_rows, kernels.name);
+    m->reason = "packed kernel for this format";
+  } else if (is_float(w.type)) {
+    const FloatFormat* floats = find_float_format(kernels, w.type);
+    pack_floats(*m, w, *floats, panel_rows, pool);
+    m->layout = fmt::format("{} x{}, f32 product ({})", floats->name, panel_rows, kernels.name);
+    m->reason = "float weights keep their precision";
+  } else {
+    const DType target = fits_half(w) ? DType::kF16 : DType::kF32;
+    const FloatFormat* floats = find_float_format(kernels, target);
+    pack_floats(*m, w, *floats, panel_rows, pool);
+    m->layout = fmt::format("{} x{}, f32 product ({})", floats->name, panel_rows, kernels.name);
+    m->reason = fmt::format("{} has no packed kernel on {}", format_of(w.type).name, kernels.name);
+  }
+  m->bytes = m->storage.size();
+  return m;
+}
+
+std::unique_ptr<CpuMatrix> table_matrix(std::string name, const ConstTensorView& w) {
+  auto m = describe_matrix(std::move(name), w);
+  m->file_rows = w;
+  m->layout = fmt::format("{} rows of the mapped file", format_of(w.type).name);
+  m->reason = "read row by row";
+  return m;
+}
+
+}  // namespace ingle::cpu

@@ -1,0 +1,34 @@
+// A weight matrix as the CPU keeps it, and the choice of layout.
+#pragma once
+
+#include "backend/backend.h"
+#include "backend/cpu/kernels.h"
+#include "base/aligned_buffer.h"
+#include "base/thread_pool.h"
+
+namespace ingle::cpu {
+
+// Exactly one of the three: integer panels, float panels, or rows as in the file (tables, and quantised weights for --exact).
+class CpuMatrix final : public Matrix {
+ public:
+  const IntFormat* int_format = nullptr;
+  const FloatFormat* float_format = nullptr;
+  ConstTensorView file_rows;      // set when the rows stay as in the file
+  AlignedBuffer storage;          // panels, or the copied rows
+  size_t panel_bytes = 0;
+
+  int64_t blocks() const noexcept { return columns / 32; }
+  int64_t panels(int panel_rows) const noexcept { return (rows + panel_rows - 1) / panel_rows; }
+  const uint8_t* panel(int64_t index) const noexcept {
+    return reinterpret_cast<const uint8_t*>(storage.data()) + static_cast<size_t>(index) * panel_bytes;
+  }
+};
+
+// Packs a weight for products. Quantised formats with a packed kernel keep their size; others become f16 (f32 where f16 would
+// overflow). With kExact quantised weights stay as in the file and are decoded where they are used.
+std::unique_ptr<CpuMatrix> pack_matrix(std::string name, const ConstTensorView& w, const CpuKernels& kernels,
+                                       Precision precision, ThreadPool& pool);
+// Keeps a view of the file's rows.
+std::unique_ptr<CpuMatrix> table_matrix(std::string name, const ConstTensorView& w);
+
+}  // namespace ingle::cpu

@@ -1,0 +1,167 @@
+// The vocabulary in plain C++, eight lanes at a time: what every other one is compared with, and what runs where nothing else does.
+struct F32 {
+  float v[8];
+};
+struct I32 {
+  int32_t v[8];
+};
+struct Bytes {
+  uint8_t v[32];
+};
+constexpr int kLanes = 8;
+constexpr int kPanelVectors = 1;
+constexpr int kTileTokens = 4;
+constexpr bool kByteUnsigned = false;
+
+#define INGLE_EACH_LANE for (int i = 0; i < 8; ++i)
+INGLE_INLINE F32 set1(float x) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = x;
+  return r;
+}
+INGLE_INLINE F32 zero() { return set1(0.0f); }
+INGLE_INLINE F32 load(const float* p) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = p[i];
+  return r;
+}
+INGLE_INLINE void store(float* p, F32 x) { INGLE_EACH_LANE p[i] = x.v[i]; }
+#define INGLE_BINARY(name, expression) \
+  INGLE_INLINE F32 name(F32 a, F32 b) { \
+    F32 r; \
+    INGLE_EACH_LANE r.v[i] = expression; \
+    return r; \
+  }
+INGLE_BINARY(add, a.v[i] + b.v[i])
+INGLE_BINARY(sub, a.v[i] - b.v[i])
+INGLE_BINARY(mul, a.v[i] * b.v[i])
+INGLE_BINARY(div, a.v[i] / b.v[i])
+INGLE_BINARY(min, (a.v[i] < b.v[i] ? a.v[i] : b.v[i]))
+INGLE_BINARY(max, (a.v[i] > b.v[i] ? a.v[i] : b.v[i]))
+INGLE_BINARY(sub_add, (i % 2 == 0 ? a.v[i] - b.v[i] : a.v[i] + b.v[i]))
+#undef INGLE_BINARY
+INGLE_INLINE F32 fma(F32 a, F32 b, F32 c) { return add(mul(a, b), c); }
+INGLE_INLINE F32 round(F32 a) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = __builtin_nearbyintf(a.v[i]);
+  return r;
+}
+INGLE_INLINE F32 abs(F32 a) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = __builtin_fabsf(a.v[i]);
+  return r;
+}
+INGLE_INLINE float sum(F32 a) {
+  return ((a.v[0] + a.v[4]) + (a.v[2] + a.v[6])) + ((a.v[1] + a.v[5]) + (a.v[3] + a.v[7]));
+}
+INGLE_INLINE float max_of(F32 a) {
+  float r = a.v[0];
+  INGLE_EACH_LANE r = a.v[i] > r ? a.v[i] : r;
+  return r;
+}
+INGLE_INLINE F32 load_half(const uint16_t* p) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = f16_to_f32(p[i]);
+  return r;
+}
+INGLE_INLINE void store_half(uint16_t* p, F32 x) { INGLE_EACH_LANE p[i] = f32_to_f16(x.v[i]); }
+INGLE_INLINE F32 load_bfloat(const uint16_t* p) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = bf16_to_f32(p[i]);
+  return r;
+}
+INGLE_INLINE I32 set1_int(int32_t x) {
+  I32 r;
+  INGLE_EACH_LANE r.v[i] = x;
+  return r;
+}
+INGLE_INLINE F32 to_float(I32 x) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = static_cast<float>(x.v[i]);
+  return r;
+}
+// Out of range (also NaN) gives the smallest integer, as vcvtps2dq does.
+INGLE_INLINE I32 to_int(F32 x) {
+  I32 r;
+  INGLE_EACH_LANE r.v[i] =
+      x.v[i] >= -2147483648.0f && x.v[i] < 2147483648.0f ? static_cast<int32_t>(__builtin_nearbyintf(x.v[i])) : INT32_MIN;
+  return r;
+}
+INGLE_INLINE F32 scale_by_power(F32 x, F32 n) {
+  F32 r;
+  INGLE_EACH_LANE {
+    const uint32_t bits = (static_cast<uint32_t>(to_int(n).v[i]) + 127u) << 23;
+    float power;
+    __builtin_memcpy(&power, &bits, 4);
+    r.v[i] = x.v[i] * power;
+  }
+  return r;
+}
+INGLE_INLINE F32 select_first(int count, F32 x, F32 y) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = i < count ? x.v[i] : y.v[i];
+  return r;
+}
+INGLE_INLINE void store_bytes(int8_t* p, I32 x) { INGLE_EACH_LANE p[i] = static_cast<int8_t>(x.v[i]); }
+INGLE_INLINE F32 swap_pairs(F32 x) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = x.v[i ^ 1];
+  return r;
+}
+INGLE_INLINE F32 load_doubled(const float* p) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = p[i / 2];
+  return r;
+}
+
+INGLE_INLINE Bytes load_bytes(const uint8_t* p) {
+  Bytes r;
+  __builtin_memcpy(r.v, p, 32);
+  return r;
+}
+INGLE_INLINE void store_vector(uint8_t* p, Bytes x) { __builtin_memcpy(p, x.v, 32); }
+INGLE_INLINE Bytes broadcast4(const uint8_t* p) {
+  Bytes r;
+  for (int i = 0; i < 32; ++i) r.v[i] = p[i % 4];
+  return r;
+}
+INGLE_INLINE Bytes low_nibbles(Bytes x) {
+  for (uint8_t& b : x.v) b = b & 15;
+  return x;
+}
+INGLE_INLINE Bytes high_nibbles(Bytes x) {
+  for (uint8_t& b : x.v) b = b >> 4;
+  return x;
+}
+INGLE_INLINE Bytes with_fifth_bit(Bytes x, Bytes bits, int bit) {
+  for (int i = 0; i < 32; ++i) x.v[i] = static_cast<uint8_t>(x.v[i] | (((bits.v[i] >> bit) & 1) << 4));
+  return x;
+}
+INGLE_INLINE Bytes lookup16(const int8_t* table, Bytes index) {
+  for (uint8_t& b : index.v) b = static_cast<uint8_t>(table[b & 15]);
+  return index;
+}
+INGLE_INLINE Bytes flip_sign_bit(Bytes x) {
+  for (uint8_t& b : x.v) b = b ^ 0x80;
+  return x;
+}
+INGLE_INLINE I32 shift_left(I32 x, int bits) {
+  INGLE_EACH_LANE x.v[i] = x.v[i] * (1 << bits);
+  return x;
+}
+
+template <int kBits>
+struct BlockDot {
+  using Weight = Bytes;
+  I32 t;
+  INGLE_INLINE static Weight prepare(Bytes w) { return w; }
+  INGLE_INLINE void start(I32 initial) { t = initial; }
+  INGLE_INLINE void step(Weight w, Bytes x, int) {
+    for (int i = 0; i < 32; ++i) {
+      const int weight = kBits == 8 ? static_cast<int8_t>(w.v[i]) : w.v[i];
+      t.v[i / 4] += weight * static_cast<int8_t>(x.v[i]);
+    }
+  }
+  INGLE_INLINE I32 finish(I32) { return t; }
+};
+#undef INGLE_EACH_LANE

@@ -1,0 +1,20 @@
+// Sixty-four bytes: four k of each of sixteen rows.
+using Bytes = __m512i;
+INGLE_INLINE Bytes load_bytes(const uint8_t* p) { return _mm512_loadu_si512(p); }
+INGLE_INLINE void store_vector(uint8_t* p, Bytes x) { _mm512_storeu_si512(p, x); }
+INGLE_INLINE Bytes broadcast4(const uint8_t* p) {
+  int32_t x;
+  __builtin_memcpy(&x, p, 4);
+  return _mm512_set1_epi32(x);
+}
+INGLE_INLINE Bytes low_nibbles(Bytes x) { return _mm512_and_si512(x, _mm512_set1_epi8(15)); }
+INGLE_INLINE Bytes high_nibbles(Bytes x) { return _mm512_and_si512(_mm512_srli_epi16(x, 4), _mm512_set1_epi8(15)); }
+// x, plus 16 where bit `bit` of the byte in `bits` is set.
+INGLE_INLINE Bytes with_fifth_bit(Bytes x, Bytes bits, int bit) {
+  const Bytes shifted = bit <= 4 ? _mm512_slli_epi16(bits, 4 - bit) : _mm512_srli_epi16(bits, bit - 4);
+  return _mm512_or_si512(x, _mm512_and_si512(shifted, _mm512_set1_epi8(16)));
+}
+INGLE_INLINE Bytes lookup16(const int8_t* table, Bytes index) {
+  return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))), index);
+}
+INGLE_INLINE Bytes flip_sign_bit(Bytes x) { return _mm512_xor_si512(x, _mm512_set1_epi8(static_cast<char>(0x80))); }

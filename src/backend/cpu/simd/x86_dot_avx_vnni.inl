@@ -1,0 +1,15 @@
+// Integer products with AVX-VNNI: as AVX-512 VNNI, on half the width and half the registers.
+constexpr int kPanelVectors = 2;
+constexpr int kTileTokens = 4;
+constexpr bool kByteUnsigned = true;
+
+template <int kBits>
+struct BlockDot {
+  using Weight = Bytes;
+  I32 t;
+  INGLE_INLINE static Weight prepare(Bytes w) { return w; }
+  INGLE_INLINE void start(I32 initial) { t = initial; }
+  INGLE_INLINE void step(Weight w, Bytes x, int) { t = _mm256_dpbusd_avx_epi32(t, w, x); }
+  INGLE_INLINE I32 finish(I32) { return t; }
+};
+INGLE_INLINE I32 shift_left(I32 x, int bits) { return _mm256_slli_epi32(x, bits); }

@@ -1,0 +1,63 @@
+// Sixteen floats: AVX-512 F, BW, DQ, VL.
+using F32 = __m512;
+using I32 = __m512i;
+constexpr int kLanes = 16;
+
+INGLE_INLINE F32 zero() { return _mm512_setzero_ps(); }
+INGLE_INLINE F32 set1(float x) { return _mm512_set1_ps(x); }
+INGLE_INLINE F32 load(const float* p) { return _mm512_loadu_ps(p); }
+INGLE_INLINE void store(float* p, F32 x) { _mm512_storeu_ps(p, x); }
+INGLE_INLINE F32 add(F32 a, F32 b) { return _mm512_add_ps(a, b); }
+INGLE_INLINE F32 sub(F32 a, F32 b) { return _mm512_sub_ps(a, b); }
+INGLE_INLINE F32 mul(F32 a, F32 b) { return _mm512_mul_ps(a, b); }
+INGLE_INLINE F32 div(F32 a, F32 b) { return _mm512_div_ps(a, b); }
+INGLE_INLINE F32 fma(F32 a, F32 b, F32 c) { return _mm512_fmadd_ps(a, b, c); }  // a b + c
+INGLE_INLINE F32 min(F32 a, F32 b) { return _mm512_min_ps(a, b); }
+INGLE_INLINE F32 max(F32 a, F32 b) { return _mm512_max_ps(a, b); }
+INGLE_INLINE F32 round(F32 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+INGLE_INLINE F32 abs(F32 a) {
+  return _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(a), _mm512_set1_epi32(0x7fffffff)));
+}
+INGLE_INLINE float sum(F32 a) {
+  const __m256 low = _mm512_castps512_ps256(a);
+  const __m256 high = _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1));
+  return sum8(_mm256_add_ps(low, high));
+}
+INGLE_INLINE float max_of(F32 a) {
+  const __m256 low = _mm512_castps512_ps256(a);
+  const __m256 high = _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1));
+  return max8(_mm256_max_ps(low, high));
+}
+INGLE_INLINE F32 load_half(const uint16_t* p) {
+  return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+INGLE_INLINE void store_half(uint16_t* p, F32 x) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
+INGLE_INLINE F32 load_bfloat(const uint16_t* p) {
+  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
+}
+INGLE_INLINE I32 set1_int(int32_t x) { return _mm512_set1_epi32(x); }
+INGLE_INLINE F32 to_float(I32 x) { return _mm512_cvtepi32_ps(x); }
+INGLE_INLINE I32 to_int(F32 x) { return _mm512_cvtps_epi32(x); }  // rounds to nearest even
+// x * 2^n for integral n in [-126, 127].
+INGLE_INLINE F32 scale_by_power(F32 x, F32 n) {
+  const I32 bits = _mm512_slli_epi32(_mm512_add_epi32(to_int(n), _mm512_set1_epi32(127)), 23);
+  return mul(x, _mm512_castsi512_ps(bits));
+}
+// x where lane < count, otherwise y.
+INGLE_INLINE F32 select_first(int count, F32 x, F32 y) {
+  const unsigned bits = count >= 16 ? 0xffffu : count <= 0 ? 0u : (1u << count) - 1u;
+  return _mm512_mask_blend_ps(static_cast<__mmask16>(bits), y, x);
+}
+// The lowest byte of each lane, kLanes bytes.
+INGLE_INLINE void store_bytes(int8_t* p, I32 x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x)); }
+// (x0, x1, x2, x3, ...) -> (x1, x0, x3, x2, ...)
+INGLE_INLINE F32 swap_pairs(F32 x) { return _mm512_permute_ps(x, 0xb1); }
+// a - b in even lanes, a + b in odd lanes.
+INGLE_INLINE F32 sub_add(F32 a, F32 b) { return _mm512_fmaddsub_ps(a, set1(1.0f), b); }
+// (x0, x1, ...) -> (x0, x0, x1, x1, ...): from kLanes / 2 floats.
+INGLE_INLINE F32 load_doubled(const float* p) {
+  const __m512i index = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+  return _mm512_permutexvar_ps(index, _mm512_castps256_ps512(_mm256_loadu_ps(p)));
+}

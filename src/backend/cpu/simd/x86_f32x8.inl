@@ -1,0 +1,49 @@
+// Eight floats: AVX2, FMA, F16C.
+using F32 = __m256;
+using I32 = __m256i;
+constexpr int kLanes = 8;
+
+INGLE_INLINE F32 zero() { return _mm256_setzero_ps(); }
+INGLE_INLINE F32 set1(float x) { return _mm256_set1_ps(x); }
+INGLE_INLINE F32 load(const float* p) { return _mm256_loadu_ps(p); }
+INGLE_INLINE void store(float* p, F32 x) { _mm256_storeu_ps(p, x); }
+INGLE_INLINE F32 add(F32 a, F32 b) { return _mm256_add_ps(a, b); }
+INGLE_INLINE F32 sub(F32 a, F32 b) { return _mm256_sub_ps(a, b); }
+INGLE_INLINE F32 mul(F32 a, F32 b) { return _mm256_mul_ps(a, b); }
+INGLE_INLINE F32 div(F32 a, F32 b) { return _mm256_div_ps(a, b); }
+INGLE_INLINE F32 fma(F32 a, F32 b, F32 c) { return _mm256_fmadd_ps(a, b, c); }
+INGLE_INLINE F32 min(F32 a, F32 b) { return _mm256_min_ps(a, b); }
+INGLE_INLINE F32 max(F32 a, F32 b) { return _mm256_max_ps(a, b); }
+INGLE_INLINE F32 round(F32 a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+INGLE_INLINE F32 abs(F32 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+INGLE_INLINE float sum(F32 a) { return sum8(a); }
+INGLE_INLINE float max_of(F32 a) { return max8(a); }
+INGLE_INLINE F32 load_half(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+INGLE_INLINE void store_half(uint16_t* p, F32 x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+INGLE_INLINE F32 load_bfloat(const uint16_t* p) {
+  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
+}
+INGLE_INLINE I32 set1_int(int32_t x) { return _mm256_set1_epi32(x); }
+INGLE_INLINE F32 to_float(I32 x) { return _mm256_cvtepi32_ps(x); }
+INGLE_INLINE I32 to_int(F32 x) { return _mm256_cvtps_epi32(x); }
+INGLE_INLINE F32 scale_by_power(F32 x, F32 n) {
+  const I32 bits = _mm256_slli_epi32(_mm256_add_epi32(to_int(n), _mm256_set1_epi32(127)), 23);
+  return mul(x, _mm256_castsi256_ps(bits));
+}
+INGLE_INLINE F32 select_first(int count, F32 x, F32 y) {
+  const I32 lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+  return _mm256_blendv_ps(y, x, _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(count), lane)));
+}
+INGLE_INLINE void store_bytes(int8_t* p, I32 x) {
+  const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(words, words));
+}
+INGLE_INLINE F32 swap_pairs(F32 x) { return _mm256_permute_ps(x, 0xb1); }
+INGLE_INLINE F32 sub_add(F32 a, F32 b) { return _mm256_addsub_ps(a, b); }
+INGLE_INLINE F32 load_doubled(const float* p) {
+  const __m256 twice = _mm256_castsi256_ps(_mm256_permutevar8x32_epi32(
+      _mm256_castps_si256(_mm256_castps128_ps256(_mm_loadu_ps(p))), _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3)));
+  return twice;
+}
