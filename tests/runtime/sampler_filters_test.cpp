@@ -115,6 +115,12 @@ TEST(Typical, OfEqualsKeepsTheLowestIds) {
   EXPECT_EQ(ids(s.distribution(kEqual)), (std::vector<TokenId>{0, 1, 2}));
 }
 
+// Four of exactly 1/4, all at distance 0: two reach 0.5 exactly.
+TEST(Typical, ReachingPExactlyIsEnough) {
+  Sampler s = sampler(4, [](SamplerOptions& o) { o.typical_p = 0.5f; });
+  expect_equal(s.distribution(kEqual), {{0, 0.5f}, {1, 0.5f}});
+}
+
 TEST(Typical, ImpossibleTokensDoNotSpoilTheEntropy) {
   std::vector<float> logits = kHalving;
   logits.push_back(-std::numeric_limits<float>::infinity());
