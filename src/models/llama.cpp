@@ -1,0 +1,94 @@
+// Llama 2 and 3, Mistral, SmolLM2, dense Qwen: pre-norm, one residual stream, grouped-query attention, gated MLP.
+// Biases, norms of q and k, frequency factors, windows and tied output are there when the file has them.
+#include "models/llama.h"
+
+#include "base/error.h"
+#include "models/rope.h"
+#include "nn/attention.h"
+#include "nn/gated_mlp.h"
+
+namespace ingle {
+namespace {
+
+struct Layer {
+  Norm attn_norm;
+  Attention attn;
+  AttentionShape shape;
+  Norm mlp_norm;
+  GatedMlp mlp;
+};
+
+class Llama : public ModelGraph {
+ public:
+  Llama(const Hparams& h, const Weights& w, Rope::Pairs pairs);
+
+  const Hparams& hparams() const noexcept override { return h_; }
+  std::span<const KvGroup> kv_groups() const noexcept override { return groups_; }
+  int last_writer() const noexcept override { return static_cast<int>(layers_.size()) - 1; }
+  StepResult forward(Ops& op, const Batch& batch, const RowNeed& need, std::span<const KvLayer> kv) const override;
+
+ private:
+  Hparams h_;
+  const Matrix* embed_;
+  Rope rope_;
+  std::vector<Layer> layers_;
+  Norm out_norm_;
+  Linear head_;
+  std::vector<KvGroup> groups_;
+};
+
+Llama::Llama(const Hparams& h, const Weights& w, Rope::Pairs pairs)
+    : h_(h),
+      embed_(w.table("token_embd", h.d_model, h.vocab)),
+      rope_(make_rope(h.rope, pairs, w.find_vector("rope_freqs", h.rope.rotated / 2))),
+      groups_(group_kv_layers(h)) {
+  if (h.experts > 0)
+    throw_error(ErrorCode::kUnsupported, "{}: has {} experts; mixtures of experts are not implemented", h.file,
+                h.experts);
+  for (int64_t i = 0; i < h.layer_count(); ++i) {
+    const Weights b = w.block(i);
+    const LayerHparams& l = h.layers[static_cast<size_t>(i)];
+    layers_.push_back({
+        .attn_norm = b.norm("attn_norm", h.d_model, h.norm_eps),
+        .attn = {.q = b.linear("attn_q", h.d_model, l.heads * h.k_dim),
+                 .k = b.linear("attn_k", h.d_model, l.kv_heads * h.k_dim),
+                 .v = b.linear("attn_v", h.d_model, l.kv_heads * h.v_dim),
+                 .o = b.linear("attn_output", l.heads * h.v_dim, h.d_model),
+                 .q_norm = b.find_norm("attn_q_norm", h.k_dim, h.norm_eps),
+                 .k_norm = b.find_norm("attn_k_norm", h.k_dim, h.norm_eps)},
+        .shape = {.heads = l.heads, .kv_heads = l.kv_heads, .scale = h.attention_scale, .window = l.window},
+        .mlp_norm = b.norm("ffn_norm", h.d_model, h.norm_eps),
+        .mlp = {.gate = b.linear("ffn_gate", h.d_model, l.d_ff),
+                .up = b.linear("ffn_up", h.d_model, l.d_ff),
+                .down = b.linear("ffn_down", l.d_ff, h.d_model)},
+    });
+  }
+  out_norm_ = w.norm("output_norm", h.d_model, h.norm_eps);
+  head_ = w.linear_or("output", "token_embd", h.d_model, h.vocab);  // tied when "output" is absent
+}
+
+StepResult Llama::forward(Ops& op, const Batch& batch, const RowNeed& need, std::span<const KvLayer> kv) const {
+  op.set_layer(-1);
+  Tensor x = op.embed(*embed_, batch.tokens);  // [T, d_model]
+  for (size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& l = layers_[i];
+    const LayerRows rows = need.layer(static_cast<int>(i));
+    op.set_layer(static_cast<int>(i));
+    const Tensor residual = rows.out.empty() ? Tensor{} : rows.crop(op, x);
+    x = l.attn(op, l.shape, rope_, op.norm(l.attn_norm, x), rows, kv[i], {.add_to = residual});
+    if (rows.out.empty()) return {};  // after the last layer that writes, nobody wants anything
+    x = l.mlp(op, op.norm(l.mlp_norm, x), {.add_to = x});
+  }
+  op.set_layer(-1);
+  if (need.wanted().empty()) return {};
+  const Tensor hidden = op.norm(out_norm_, need.result().crop(op, x));
+  return {hidden, op.linear(head_, hidden)};
+}
+
+}  // namespace
+
+std::unique_ptr<ModelGraph> make_llama(const Hparams& h, const Weights& w, Rope::Pairs pairs) {
+  return std::make_unique<Llama>(h, w, pairs);
+}
+
+}  // namespace ingle

@@ -1,0 +1,57 @@
+// A loaded model as the runtime sees it: what its cache looks like, and one step from tokens to logits.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "backend/backend.h"
+#include "gguf/gguf.h"
+#include "models/hparams.h"
+#include "models/weights.h"
+
+namespace ingle {
+
+// Layers whose key/value blocks are of one kind and live and die together.
+struct KvGroup {
+  std::vector<int> layers;
+  int64_t kv_heads = 0, k_dim = 0, v_dim = 0;
+  int32_t window = 0;  // positions a query sees, its own included; 0: all
+};
+
+struct StepResult {
+  Tensor hidden;  // [wanted, d_model], what the output layer reads
+  Tensor logits;  // [wanted, vocab]
+};
+
+// Immutable and thread-safe; one Ops per caller.
+class ModelGraph {
+ public:
+  virtual ~ModelGraph() = default;
+  virtual const Hparams& hparams() const noexcept = 0;
+  virtual std::span<const KvGroup> kv_groups() const noexcept = 0;  // every layer that writes is in one of them
+  virtual int last_writer() const noexcept = 0;                     // for RowNeed
+
+  // Appends the batch to `kv` (one entry per layer; ops.begin_step() has been called) and computes the wanted rows.
+  // Nothing wanted: no tensors, and the layers that only read are not run.
+  virtual StepResult forward(Ops& op, const Batch& batch, const RowNeed& need, std::span<const KvLayer> kv) const = 0;
+};
+
+struct LoadedModel {
+  std::unique_ptr<WeightStore> weights;
+  std::unique_ptr<ModelGraph> graph;
+};
+
+// Throws Error: kUnsupported (an architecture, a format or a feature nothing here implements, and files that are no
+// model: projectors, adapters, vocabularies), kInvalidFile (hyper-parameters, shapes), kOutOfMemory, kCancelled. `file`
+// must outlive the result.
+LoadedModel load_model(const GgufFile& file, Backend& backend, LoadOptions options);
+
+// The architecture names load_model() knows.
+std::vector<std::string_view> architecture_names();
+
+// The layers of h grouped by the shape of their cache.
+std::vector<KvGroup> group_kv_layers(const Hparams& h);
+
+}  // namespace ingle

@@ -1,0 +1,116 @@
+#include "models/weights.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+
+namespace ingle {
+
+size_t WeightStore::bytes() const noexcept {
+  size_t sum = 0;
+  for (const auto& matrix : matrices) sum += matrix->bytes;
+  for (const auto& vector : vectors) sum += vector.size() * sizeof(float);
+  return sum;
+}
+
+WeightLoader::WeightLoader(const GgufFile& file, Backend& backend, WeightStore& store, LoadOptions options)
+    : file_(file), backend_(backend), store_(store), options_(std::move(options)) {
+  for (const GgufTensor& tensor : file.tensors()) total_bytes_ += static_cast<double>(tensor.view.bytes());
+}
+
+std::optional<ConstTensorView> WeightLoader::find(const std::string& name, const Shape& shape) {
+  const std::optional<ConstTensorView> view = file_.find(name);
+  if (!view) return std::nullopt;
+  used_.insert(name);
+  if (view->shape != shape) {
+    throw_error(ErrorCode::kInvalidFile, "{}: is {}, the model's hyper-parameters ask for {}", name,
+                to_string(view->shape), to_string(shape));
+  }
+  return view;
+}
+
+const Matrix* WeightLoader::pack(const std::string& name, const ConstTensorView& w) {
+  store_.matrices.push_back(backend_.pack(name, w));
+  if (options_.drop_pages) file_.drop(w);
+  advance(w);
+  return store_.matrices.back().get();
+}
+
+const Matrix* WeightLoader::table(const std::string& name, const ConstTensorView& w) {
+  store_.matrices.push_back(backend_.table(name, w));
+  advance(w);
+  return store_.matrices.back().get();
+}
+
+const float* WeightLoader::vector(const std::string& name, const ConstTensorView& w) {
+  std::vector<float> numbers(static_cast<size_t>(w.shape.elements()));
+  format_of(w.type).decode(w.data, numbers.data(), w.shape.elements());
+  if (!std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); }))
+    throw_error(ErrorCode::kInvalidFile, "{}: has a number that is not finite", name);
+  store_.vectors.push_back(std::move(numbers));
+  advance(w);
+  return store_.vectors.back().data();
+}
+
+void WeightLoader::advance(const ConstTensorView& w) {
+  done_bytes_ += static_cast<double>(w.bytes());
+  if (!options_.progress) return;
+  // A tied embedding counts twice: the sum may pass the file's.
+  if (!options_.progress(std::min(1.0, done_bytes_ / std::max(1.0, total_bytes_))))
+    throw_error(ErrorCode::kCancelled, "{}: loading was cancelled", file_.path());
+}
+
+void WeightLoader::finish() {
+  if (!options_.warn) return;
+  std::vector<std::string_view> unused;
+  for (const GgufTensor& tensor : file_.tensors()) {
+    if (!used_.contains(tensor.name)) unused.push_back(tensor.name);
+  }
+  if (unused.empty()) return;
+  options_.warn(fmt::format("{}: {} of {} tensors are not used by this architecture, the first is {}", file_.path(),
+                            unused.size(), file_.tensors().size(), unused.front()));
+}
+
+ConstTensorView Weights::require(const std::string& full_name, const Shape& shape) const {
+  const std::optional<ConstTensorView> view = loader_->find(full_name, shape);
+  if (!view) throw_error(ErrorCode::kInvalidFile, "{}: missing, the model needs it as {}", full_name, to_string(shape));
+  return *view;
+}
+
+Linear Weights::linear(std::string_view name, int64_t in, int64_t out) const {
+  const std::string weight = weight_name(name);
+  Linear linear;
+  linear.weight = loader_->pack(weight, require(weight, {out, in}));
+  const std::string bias = fmt::format("{}{}.bias", prefix_, name);
+  if (const auto view = loader_->find(bias, {out})) linear.bias = loader_->vector(bias, *view);
+  return linear;
+}
+
+Linear Weights::linear_or(std::string_view name, std::string_view other, int64_t in, int64_t out) const {
+  return linear(has(name) ? name : other, in, out);
+}
+
+const Matrix* Weights::table(std::string_view name, int64_t columns, int64_t rows) const {
+  const std::string weight = weight_name(name);
+  return loader_->table(weight, require(weight, {rows, columns}));
+}
+
+Norm Weights::norm(std::string_view name, int64_t size, float eps) const {
+  const std::string weight = weight_name(name);
+  return {loader_->vector(weight, require(weight, {size})), size, eps};
+}
+
+std::optional<Norm> Weights::find_norm(std::string_view name, int64_t size, float eps) const {
+  if (!has(name)) return std::nullopt;
+  return norm(name, size, eps);
+}
+
+std::span<const float> Weights::find_vector(std::string_view name, int64_t size) const {
+  const std::string weight = weight_name(name);
+  const auto view = loader_->find(weight, {size});
+  if (!view) return {};
+  return {loader_->vector(weight, *view), static_cast<size_t>(size)};
+}
+
+}  // namespace ingle

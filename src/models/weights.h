@@ -1,0 +1,87 @@
+// A file's tensors as the parts of a model: found by name, checked against the shape the hyper-parameters ask for,
+// packed for the device.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <vector>
+
+#include "backend/backend.h"
+#include "base/error.h"
+#include "gguf/gguf.h"
+
+namespace ingle {
+
+// What a loaded model keeps: owns the matrices and vectors that its parts point at.
+struct WeightStore {
+  std::vector<std::unique_ptr<Matrix>> matrices;
+  std::vector<std::vector<float>> vectors;  // norms and biases; a vector's numbers do not move when this list grows
+  size_t bytes() const noexcept;
+};
+
+struct LoadOptions {
+  std::function<bool(double fraction)> progress;  // of the bytes of all tensors; false cancels
+  std::function<void(std::string_view)> warn;
+  bool drop_pages = true;  // what is packed is not needed in the mapping any more
+};
+
+// Everything that is being loaded from one file; made once, seen through Weights.
+class WeightLoader {
+ public:
+  // `file` must outlive `store`: tables are read in place.
+  WeightLoader(const GgufFile& file, Backend& backend, WeightStore& store, LoadOptions options);
+
+  // nullopt when absent. Throws Error{kInvalidFile} naming tensor, expected and actual shape.
+  std::optional<ConstTensorView> find(const std::string& name, const Shape& shape);
+  bool contains(const std::string& name) const { return file_.find(name).has_value(); }
+  const Matrix* pack(const std::string& name, const ConstTensorView& w);
+  const Matrix* table(const std::string& name, const ConstTensorView& w);
+  const float* vector(const std::string& name, const ConstTensorView& w);  // as f32
+  // Warns about tensors that nobody asked for.
+  void finish();
+
+ private:
+  void advance(const ConstTensorView& w);
+
+  const GgufFile& file_;
+  Backend& backend_;
+  WeightStore& store_;
+  LoadOptions options_;
+  std::unordered_set<std::string> used_;
+  double total_bytes_ = 0, done_bytes_ = 0;
+};
+
+// The tensors under one prefix. Every request names the shape it needs; a missing or misshapen tensor throws
+// Error{kInvalidFile}, a format the device cannot use Error{kUnsupported}, a cancelled load Error{kCancelled}.
+class Weights {
+ public:
+  explicit Weights(WeightLoader& loader, std::string prefix = {}) : loader_(&loader), prefix_(std::move(prefix)) {}
+  // "attn_q" in here reads "blk.<i>.attn_q.weight".
+  Weights block(int64_t i) const { return Weights(*loader_, fmt::format("{}blk.{}.", prefix_, i)); }
+
+  bool has(std::string_view name) const { return loader_->contains(weight_name(name)); }
+  // NAME.weight [out, in], and NAME.bias [out] where there is one.
+  Linear linear(std::string_view name, int64_t in, int64_t out) const;
+  // The same, or the matrix `other` (already in use as a table) where NAME.weight is absent: tied weights.
+  Linear linear_or(std::string_view name, std::string_view other, int64_t in, int64_t out) const;
+  // NAME.weight [rows, columns], read row by row.
+  const Matrix* table(std::string_view name, int64_t columns, int64_t rows) const;
+  Norm norm(std::string_view name, int64_t size, float eps) const;
+  std::optional<Norm> find_norm(std::string_view name, int64_t size, float eps) const;
+  std::span<const float> find_vector(std::string_view name, int64_t size) const;  // NAME.weight; empty when absent
+
+ private:
+  std::string weight_name(std::string_view name) const { return fmt::format("{}{}.weight", prefix_, name); }
+  ConstTensorView require(const std::string& full_name, const Shape& shape) const;
+
+  WeightLoader* loader_;
+  std::string prefix_;
+};
+
+}  // namespace ingle
