@@ -45,6 +45,14 @@ struct RowCounts {                  // since the session began
   int64_t tokens = 0;
 };
 
+// What reuse_prefix() found, to say why a prompt had to be read again.
+struct PrefixReport {
+  int64_t reused = 0;              // tokens taken over
+  int64_t matched = 0;             // tokens the cache knew of; more than reused when their blocks had to make room
+  int64_t difference = -1;         // position of the first difference from the closest cached text; -1: there is none
+  TokenId cached = -1, wanted = -1;  // the tokens there
+};
+
 struct ProfileLine {
   std::string op;
   int layer = -1;                  // -1: outside layers
@@ -73,9 +81,11 @@ class Session {
   // Makes an empty sequence start with what the cache already holds of `prompt` (by content, from any sequence, also released
   // ones); returns how many tokens are there now (at most prompt size - 1, so that there is something to read).
   int64_t reuse_prefix(SequenceId id, std::span<const TokenId> prompt);
+  PrefixReport last_reuse() const noexcept;    // of the last reuse_prefix(), or of generate()'s own
 
-  // Appends the runs' tokens and computes; cuts them into micro-batches itself. `each` sees the wanted rows, run by run in
-  // ascending position; it may be empty if nothing is wanted. On an error no sequence has changed.
+  // Appends the runs' tokens and computes; cuts them into micro-batches itself, evenly over the runs. `each` sees the wanted
+  // rows micro-batch by micro-batch, in each of them run by run, a run's rows in ascending position; it may be empty if nothing
+  // is wanted, and must not call this session. On an error (also one thrown by `each`) no sequence has changed.
   // Throws Error: kInvalidArgument (token id, context exceeded: names the numbers), kOutOfMemory (cache budget), kCancelled.
   void evaluate(std::span<const RunRequest> runs, const std::function<void(const LogitsRow&)>& each);
   void set_cancel(std::function<bool()> cancelled);   // asked between micro-batches

@@ -1,0 +1,159 @@
+// Session::evaluate: checks everything, then computes the runs in micro-batches. Up to options.batch tokens, in the
+// order of the requests, form a queue; each micro-batch takes as many rows from every run of the queue as fit evenly,
+// so that a short run never waits for a long one.
+#include <algorithm>
+
+#include "base/error.h"
+#include "runtime/session_impl.h"
+
+namespace ingle {
+
+void Session::Impl::check_requests(std::span<const RunRequest> runs, bool can_deliver) const {
+  const int64_t vocab = graph->hparams().vocab;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    const RunRequest& run = runs[i];
+    const auto length = static_cast<int64_t>(cache.tokens(run.sequence).size());
+    const auto rows = static_cast<int64_t>(run.tokens.size());
+    for (size_t j = 0; j < i; ++j) {
+      if (runs[j].sequence == run.sequence)
+        throw_error(ErrorCode::kInvalidArgument, "sequence {}: is in runs {} and {} of one call", run.sequence, j, i);
+    }
+    if (length + rows > options.context) {
+      throw_error(ErrorCode::kInvalidArgument, "sequence {}: {} tokens and {} more do not fit the context of {}",
+                  run.sequence, length, rows, options.context);
+    }
+    for (TokenId token : run.tokens) {
+      if (token < 0 || token >= vocab)
+        throw_error(ErrorCode::kInvalidArgument, "sequence {}: token {} is not from 0 to {}", run.sequence, token,
+                    vocab - 1);
+    }
+    if (run.want != Want::kNothing && rows == 0)
+      throw_error(ErrorCode::kInvalidArgument, "sequence {}: logits are wanted of a run without tokens", run.sequence);
+    if (run.want != Want::kNothing && !can_deliver)
+      throw_error(ErrorCode::kInvalidArgument, "sequence {}: logits are wanted, but nobody takes them", run.sequence);
+  }
+}
+
+void Session::Impl::plan_work(std::span<const RunRequest> runs) {
+  work.clear();
+  appends.clear();
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].tokens.empty()) continue;
+    Work w;
+    w.id = runs[i].sequence;
+    w.run = i;
+    w.want = runs[i].want;
+    w.tokens = runs[i].tokens;
+    w.old_length = static_cast<int64_t>(cache.tokens(w.id).size());
+    w.begin = w.next = cache.computed(w.id);
+    w.end = w.old_length + static_cast<int64_t>(w.tokens.size());
+    work.push_back(w);
+    appends.push_back({w.id, w.end - w.begin});
+  }
+}
+
+// Spreads micro_batch rows over the queued runs: equal shares, and what a run does not need goes to the others.
+void Session::Impl::grant_rows() {
+  for (Work& w : work) w.granted = 0;
+  for (int64_t left = options.micro_batch; left > 0;) {
+    const auto hungry = std::ranges::count_if(work, [](const Work& w) { return w.granted < w.queued; });
+    if (hungry == 0) return;
+    const int64_t share = std::max<int64_t>(1, left / hungry);
+    for (Work& w : work) {
+      const int64_t more = std::min({share, w.queued - w.granted, left});
+      w.granted += more;
+      left -= more;
+    }
+  }
+}
+
+void Session::Impl::fill_batch() {
+  batch.clear();
+  appends.clear();
+  batch_work.clear();
+  for (size_t i = 0; i < work.size(); ++i) {
+    const Work& w = work[i];
+    if (w.granted == 0) continue;
+    const auto first_row = static_cast<int32_t>(batch.tokens.size());
+    const std::span<const int32_t> held = cache.tokens(w.id);
+    for (int64_t p = w.next; p < w.next + w.granted; ++p) {
+      batch.tokens.push_back(p < w.old_length ? held[static_cast<size_t>(p)]
+                                              : w.tokens[static_cast<size_t>(p - w.old_length)]);
+      batch.positions.push_back(static_cast<int32_t>(p));
+      batch.wants.push_back(w.wants(p) ? RowWant::kLogits : RowWant::kNone);
+    }
+    batch.runs.push_back({static_cast<int32_t>(batch.runs.size()), first_row, static_cast<int32_t>(w.granted)});
+    appends.push_back({w.id, w.granted});
+    batch_work.push_back(i);
+  }
+}
+
+void Session::Impl::run_micro_batch(const std::function<void(const LogitsRow&)>& each) {
+  if (cancelled && cancelled()) throw_error(ErrorCode::kCancelled, "cancelled between micro-batches");
+  fill_batch();
+  cache.prepare(appends);
+  for (size_t g = 0; g < tables.size(); ++g) {
+    tables[g].clear();
+    for (const KvCache::Append& a : appends) tables[g].push_back(cache.table(a.id, g));
+  }
+  for (size_t l = 0; l < layers.size(); ++l) layers[l].tables = tables[group_of_layer[l]];
+
+  need.assign(batch, {.last_writer = graph->last_writer(), .every_row = options.every_row});
+  ops->begin_step();
+  const StepResult result = graph->forward(*ops, batch, need, layers);
+
+  for (size_t l = 0; l < layers.size(); ++l) {
+    const int64_t full = need.layer(static_cast<int>(l)).out.size();
+    counts.computed += full;
+    counts.skipped += batch.rows() - full;
+  }
+  counts.tokens += batch.rows();
+  for (const RowRun& run : batch.runs) {
+    Work& w = work[batch_work[static_cast<size_t>(run.slot)]];
+    cache.commit(w.id,
+                 std::span(batch.tokens).subspan(static_cast<size_t>(run.first_row), static_cast<size_t>(run.rows)));
+    w.next += run.rows;
+    w.queued -= run.rows;
+  }
+  const RowSet& wanted = need.wanted();
+  for (const RowRun& run : wanted.runs) {
+    for (int32_t row = run.first_row; row < run.first_row + run.rows; ++row) {
+      each({work[batch_work[static_cast<size_t>(run.slot)]].run,
+            wanted.positions[static_cast<size_t>(row)],
+            {result.logits.row(row), static_cast<size_t>(result.logits.row_size())}});
+    }
+  }
+}
+
+void Session::Impl::roll_back() noexcept {
+  for (const Work& w : work) {
+    cache.abandon(w.id);
+    cache.truncate(w.id, w.old_length);
+  }
+}
+
+void Session::Impl::evaluate(std::span<const RunRequest> runs, const std::function<void(const LogitsRow&)>& each) {
+  check_requests(runs, static_cast<bool>(each));
+  plan_work(runs);
+  cache.check_room(appends);
+  try {
+    for (size_t first = 0; first < work.size();) {
+      // The queue: whole runs, and the start of one that does not fit any more.
+      int64_t room = options.batch;
+      for (size_t i = first; i < work.size() && room > 0; ++i) {
+        work[i].queued = std::min(room, work[i].end - work[i].next);
+        room -= work[i].queued;
+      }
+      while (std::ranges::any_of(work, [](const Work& w) { return w.queued > 0; })) {
+        grant_rows();
+        run_micro_batch(each);
+      }
+      while (first < work.size() && work[first].next == work[first].end) ++first;
+    }
+  } catch (...) {
+    roll_back();
+    throw;
+  }
+}
+
+}  // namespace ingle

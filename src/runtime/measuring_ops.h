@@ -1,0 +1,34 @@
+// A dry run of a model: every operation answers with the shape of its result and counts the memory it would take.
+#pragma once
+
+#include "backend/backend.h"
+
+namespace ingle {
+
+class MeasuringOps : public Ops {
+ public:
+  void begin_step() override { bytes_ = 0; }
+  void set_layer(int layer) override {}
+  Tensor embed(const Matrix& table, std::span<const int32_t> tokens) override;
+  Tensor linear(const Linear& w, Tensor x, Into into) override;
+  void linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) override;
+  Tensor gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
+                   Into into) override;
+  Tensor norm(const Norm& n, Tensor x) override;
+  void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) override {}
+  void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) override {}
+  Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) override;
+  Tensor gather_rows(Tensor x, std::span<const int32_t> rows) override;
+  void scale(Tensor x, float factor) override {}
+  void set_profile(bool on) override {}
+  std::vector<OpTiming> profile() const override { return {}; }
+  size_t arena_bytes() const noexcept override { return bytes_; }
+
+ private:
+  Tensor result(const Shape& shape);
+
+  size_t bytes_ = 0;
+  float never_read_ = 0;  // what results point at: a model may ask whether a tensor is there, not for its numbers
+};
+
+}  // namespace ingle

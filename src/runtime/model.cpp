@@ -1,0 +1,182 @@
+#include "ingle/model.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/error.h"
+#include "models/vocabulary.h"
+#include "runtime/model_impl.h"
+
+namespace ingle {
+namespace {
+
+std::string_view to_string(TokenKind kind) noexcept {
+  constexpr std::array<std::string_view, 7> kNames{"undefined",    "normal", "unknown", "control",
+                                                   "user-defined", "unused", "byte"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+// An array's largest entry, or the number.
+int64_t largest(const GgufFile& file, const std::string& key) {
+  const GgufValue* value = file.find_value(key);
+  if (value == nullptr) return 0;
+  if (value->type != GgufValue::Type::kArray) return file.get_int(key);
+  const std::vector<int64_t> all = *file.find_ints(key);
+  return all.empty() ? 0 : *std::ranges::max_element(all);
+}
+
+// The type of most of the file's weights, by bytes.
+std::string main_type(const GgufFile& file) {
+  std::map<std::string_view, uint64_t> bytes;
+  for (const GgufTensor& tensor : file.tensors())
+    bytes[format_of(tensor.view.type).name] += static_cast<uint64_t>(tensor.view.bytes());
+  const auto most = std::ranges::max_element(bytes, {}, [](const auto& row) { return row.second; });
+  return most == bytes.end() ? "" : std::string(most->first);
+}
+
+}  // namespace
+
+ModelInfo describe_model(const GgufFile& file) {
+  ModelInfo info;
+  info.path = file.path();
+  info.name = file.find_string("general.name").value_or("");
+  info.architecture = file.get_string("general.architecture");
+  info.file_type = main_type(file);
+  info.file_bytes = file.file_bytes();
+  info.parameters = file.parameter_count();
+  const auto key = [&](std::string_view name) { return fmt::format("{}.{}", info.architecture, name); };
+  info.layers = file.find_int(key("block_count")).value_or(0);
+  info.d_model = file.find_int(key("embedding_length")).value_or(0);
+  info.heads = largest(file, key("attention.head_count"));
+  info.kv_heads = file.find_value(key("attention.head_count_kv")) == nullptr
+                      ? info.heads
+                      : largest(file, key("attention.head_count_kv"));
+  info.context_length = file.find_int(key("context_length")).value_or(0);
+  info.has_chat_template = file.find_string("tokenizer.chat_template").has_value();
+  return info;
+}
+
+Model::Impl::Impl(Engine& engine_, const std::filesystem::path& path, const ModelOptions& options)
+    : engine(&engine_), file(GgufFile::open(path)), info(describe_model(file)) {
+  // The model first: of a file that is none, that is what one wants to hear.
+  if (!options.vocabulary_only) {
+    loaded = load_model(file, backend(), {.progress = options.progress, .warn = [this](std::string_view text) {
+                                            engine->impl().log(LogLevel::kWarning, text);
+                                          }});
+  }
+  tokenizer = Tokenizer::create(load_vocabulary(file));
+  for (const std::string& warning : tokenizer->warnings())
+    engine->impl().log(LogLevel::kWarning, fmt::format("{}: {}", file.path(), warning));
+  chat.emplace(file.find_string("tokenizer.chat_template").value_or(""), *tokenizer);
+  info.vocabulary = loaded.graph ? loaded.graph->hparams().vocab : tokenizer->size();
+}
+
+Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Model::Model(Model&&) noexcept = default;
+Model& Model::operator=(Model&&) noexcept = default;
+Model::~Model() = default;
+
+Model Model::open(Engine& engine, const std::filesystem::path& path, ModelOptions options) {
+  try {
+    return Model(std::make_unique<Impl>(engine, path, options));
+  } catch (const std::bad_alloc&) {
+    throw_error(ErrorCode::kOutOfMemory, "{}: not enough memory to load it", path.native());
+  }
+}
+
+const ModelInfo& Model::info() const noexcept { return impl_->info; }
+Engine& Model::engine() const noexcept { return *impl_->engine; }
+
+std::vector<TokenId> Model::tokenize(std::string_view text, TokenizeOptions options) const {
+  return impl_->tokenizer->encode(text, {options.add_special, options.parse_special});
+}
+
+namespace {
+
+// A weight matrix may have more rows than the file has tokens: such an id is a token without a text.
+bool has_text(const Tokenizer& tokenizer, TokenId id, int64_t vocabulary) {
+  if (id < 0 || id >= vocabulary)
+    throw_error(ErrorCode::kInvalidArgument, "token {} is not from 0 to {}", id, vocabulary - 1);
+  return id < tokenizer.size();
+}
+
+}  // namespace
+
+std::string Model::piece(TokenId id, bool special) const {
+  if (!has_text(*impl_->tokenizer, id, impl_->info.vocabulary)) return {};
+  return impl_->tokenizer->piece(id, special);
+}
+
+const std::string& Model::token_text(TokenId id) const {
+  static const std::string kNone;
+  return has_text(*impl_->tokenizer, id, impl_->info.vocabulary) ? impl_->tokenizer->text(id) : kNone;
+}
+
+std::string_view Model::token_kind(TokenId id) const {
+  if (!has_text(*impl_->tokenizer, id, impl_->info.vocabulary)) return to_string(TokenKind::kUnused);
+  return to_string(impl_->tokenizer->kind(id));
+}
+
+std::string Model::detokenize(std::span<const TokenId> ids, bool special) const {
+  std::vector<TokenId> known;
+  for (TokenId id : ids) {
+    if (has_text(*impl_->tokenizer, id, impl_->info.vocabulary)) known.push_back(id);
+  }
+  return impl_->tokenizer->decode(known, special);
+}
+
+bool Model::is_end_of_generation(TokenId id) const {
+  return has_text(*impl_->tokenizer, id, impl_->info.vocabulary) && impl_->tokenizer->is_end_of_generation(id);
+}
+
+std::vector<TokenId> Model::tokenize_chat(const ChatRequest& request) const { return impl_->chat->tokenize(request); }
+std::string Model::render_chat(const ChatRequest& request) const { return impl_->chat->render(request); }
+
+std::vector<std::string> Model::apply_recommended_sampling(SamplerOptions& options) const {
+  const GgufFile& file = impl_->file;
+  std::vector<std::string> set;
+  const auto apply = [&](std::string_view name, auto& target) {
+    const std::string key = fmt::format("general.sampling.{}", name);
+    if constexpr (std::is_floating_point_v<std::remove_reference_t<decltype(target)>>) {
+      const auto value = file.find_float(key);
+      if (!value) return;
+      target = static_cast<float>(*value);
+    } else {
+      const auto value = file.find_int(key);
+      if (!value) return;
+      target = static_cast<int32_t>(std::clamp<int64_t>(*value, INT32_MIN, INT32_MAX));
+    }
+    set.emplace_back(name);
+  };
+  apply("temp", options.temperature);
+  apply("top_k", options.top_k);
+  apply("top_p", options.top_p);
+  apply("min_p", options.min_p);
+  apply("xtc_probability", options.xtc_probability);
+  apply("xtc_threshold", options.xtc_threshold);
+  apply("penalty_last_n", options.penalty_last_n);
+  apply("penalty_repeat", options.repetition_penalty);
+  apply("mirostat", options.mirostat);
+  apply("mirostat_tau", options.mirostat_tau);
+  apply("mirostat_eta", options.mirostat_eta);
+  return set;
+}
+
+std::vector<TensorPlacement> Model::explain() const {
+  std::vector<TensorPlacement> placements;
+  if (!impl_->loaded.weights) return placements;
+  for (const auto& matrix : impl_->loaded.weights->matrices) {
+    const Format& format = format_of(matrix->file_type);
+    placements.push_back({.name = matrix->name,
+                          .type = std::string(format.name),
+                          .shape = fmt::format("[{}, {}]", matrix->rows, matrix->columns),
+                          .layout = matrix->layout,
+                          .reason = matrix->reason,
+                          .file_bytes = format.row_bytes(matrix->columns) * static_cast<uint64_t>(matrix->rows),
+                          .memory_bytes = matrix->bytes});
+  }
+  return placements;
+}
+
+}  // namespace ingle

@@ -1,0 +1,111 @@
+#include "ingle/session.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "runtime/model_impl.h"
+#include "runtime/session_impl.h"
+#include "runtime/session_plan.h"
+
+namespace ingle {
+namespace {
+
+const ModelGraph& graph_of(const Model& model) {
+  const ModelGraph* graph = model.impl().loaded.graph.get();
+  if (graph == nullptr) {
+    throw_error(ErrorCode::kInvalidArgument, "{}: was opened for its vocabulary only; it has no weights to run",
+                model.info().path);
+  }
+  return *graph;
+}
+
+}  // namespace
+
+Session::Impl::Impl(const Model& model_, SessionOptions options_)
+    : model(&model_),
+      graph(&graph_of(model_)),
+      options(resolve_options(std::move(options_), graph->hparams(), model_.impl().backend().precision())),
+      cache(
+          [&] {
+            auto groups = plan_cache(*graph, model_.impl().backend(), options);
+            check_memory(model_.impl().loaded.weights->bytes(), cache_bytes(groups), options,
+                         Engine::machine().memory_bytes);
+            return groups;
+          }(),
+          options.context, options.sequences),
+      ops(model_.impl().backend().make_ops()),
+      planned_activation_bytes(plan_activations(*graph, model_.impl().backend(), options)),
+      tables(cache.groups()),
+      layers(static_cast<size_t>(graph->hparams().layer_count())),
+      group_of_layer(layers.size()) {
+  for (size_t g = 0; g < cache.groups(); ++g) {
+    const KvLayout& layout = cache.group(g).layout;
+    const std::vector<int>& members = graph->kv_groups()[g].layers;
+    for (size_t i = 0; i < members.size(); ++i) {
+      const auto layer = static_cast<size_t>(members[i]);
+      group_of_layer[layer] = g;
+      layers[layer] = {.layout = layout,
+                       .base = cache.base(g) + i * layout.block_bytes(),
+                       .block_stride = members.size() * layout.block_bytes(),
+                       .tables = {}};
+    }
+  }
+}
+
+Session::Session(const Model& model, SessionOptions options)
+    : impl_(std::make_unique<Impl>(model, std::move(options))) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+
+const Model& Session::model() const noexcept { return *impl_->model; }
+const SessionOptions& Session::options() const noexcept { return impl_->options; }
+
+SequenceId Session::create() { return impl_->cache.create(); }
+SequenceId Session::fork(SequenceId from) { return impl_->cache.fork(from); }
+void Session::truncate(SequenceId id, int64_t length) { impl_->cache.truncate(id, length); }
+void Session::release(SequenceId id) { impl_->cache.release(id); }
+int64_t Session::length(SequenceId id) const { return static_cast<int64_t>(impl_->cache.tokens(id).size()); }
+std::span<const TokenId> Session::tokens(SequenceId id) const { return impl_->cache.tokens(id); }
+
+int64_t Session::reuse_prefix(SequenceId id, std::span<const TokenId> prompt) {
+  impl_->last_reuse = impl_->cache.reuse_prefix(id, prompt, static_cast<int64_t>(prompt.size()) - 1);
+  return impl_->last_reuse.reused;
+}
+
+PrefixReport Session::last_reuse() const noexcept {
+  const PrefixReuse& reuse = impl_->last_reuse;
+  PrefixReport report{.reused = reuse.reused, .matched = reuse.matched};
+  if (reuse.difference) {
+    report.difference = reuse.difference->position;
+    report.cached = reuse.difference->cached;
+    report.wanted = reuse.difference->wanted;
+  }
+  return report;
+}
+
+void Session::evaluate(std::span<const RunRequest> runs, const std::function<void(const LogitsRow&)>& each) {
+  impl_->evaluate(runs, each);
+}
+void Session::set_cancel(std::function<bool()> cancelled) { impl_->cancelled = std::move(cancelled); }
+
+std::vector<MemoryUse> Session::memory() const {
+  const Impl& s = *impl_;
+  std::vector<KvGroupOptions> groups;
+  for (size_t g = 0; g < s.cache.groups(); ++g) groups.push_back(s.cache.group(g));
+  return {{"weights", s.model->impl().loaded.weights->bytes(), "packed for this machine"},
+          {"kv cache", s.cache.budget_bytes(), describe_cache(groups)},
+          {"activations", std::max(s.planned_activation_bytes, s.ops->arena_bytes()),
+           fmt::format("{} rows at once, logits included", s.options.micro_batch)}};
+}
+
+RowCounts Session::rows() const noexcept { return impl_->counts; }
+void Session::set_profile(bool on) { impl_->ops->set_profile(on); }
+
+std::vector<ProfileLine> Session::profile() const {
+  std::vector<ProfileLine> lines;
+  for (const OpTiming& t : impl_->ops->profile())
+    lines.push_back({std::string(t.op), t.layer, t.calls, t.rows, t.seconds, t.bytes, t.operations});
+  return lines;
+}
+
+}  // namespace ingle

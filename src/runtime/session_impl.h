@@ -1,0 +1,65 @@
+// The inside of a Session: cache, operations and the buffers of a step.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "batch/batch.h"
+#include "batch/row_need.h"
+#include "ingle/session.h"
+#include "models/model.h"
+#include "runtime/kv_cache.h"
+
+namespace ingle {
+
+struct Session::Impl {
+  Impl(const Model& model, SessionOptions options);
+
+  // What one run still has to do: its tokens are the sequence's own from computed() on, then the request's.
+  struct Work {
+    int32_t id = 0;
+    size_t run = 0;
+    Want want = Want::kNothing;
+    int64_t old_length = 0;                // before the call
+    std::span<const TokenId> tokens;       // new ones
+    int64_t begin = 0, next = 0, end = 0;  // positions: first to compute, next to compute, behind the last
+    int64_t queued = 0;                    // rows taken into the step queue and not computed yet
+    int64_t granted = 0;                   // rows of the next micro-batch
+
+    bool wants(int64_t position) const {
+      return want == Want::kAll ? position >= old_length : want == Want::kLast && position == end - 1;
+    }
+  };
+
+  void evaluate(std::span<const RunRequest> runs, const std::function<void(const LogitsRow&)>& each);
+  void check_requests(std::span<const RunRequest> runs, bool can_deliver) const;
+  void plan_work(std::span<const RunRequest> runs);
+  void grant_rows();
+  void run_micro_batch(const std::function<void(const LogitsRow&)>& each);
+  void fill_batch();
+  void roll_back() noexcept;
+
+  const Model* model;
+  const ModelGraph* graph;
+  SessionOptions options;
+  KvCache cache;
+  std::unique_ptr<Ops> ops;
+  size_t planned_activation_bytes = 0;
+  std::function<bool()> cancelled;
+  RowCounts counts;
+  PrefixReuse last_reuse;
+
+  // Buffers of a step, kept so that a step allocates nothing.
+  std::vector<Work> work;
+  std::vector<size_t> batch_work;  // the work of each slot
+  Batch batch;
+  RowNeed need;
+  std::vector<KvCache::Append> appends;
+  std::vector<std::vector<std::span<const int32_t>>> tables;  // [group][slot]
+  std::vector<KvLayer> layers;
+  std::vector<size_t> group_of_layer;
+};
+
+}  // namespace ingle
