@@ -92,7 +92,12 @@ std::optional<SplitKeys> read_split_keys(const GgufFile& file) {
     throw_error(ErrorCode::kInvalidFile, "{}: key '{}' is {}, it must be from 0 to {}", file.path(), kSplitCountKey,
                 *count, gguf::kMaxShards);
   }
-  return SplitKeys{file.get_int(kSplitNoKey), *count, file.get_int(kSplitTensorsKey)};
+  const int64_t no = file.get_int(kSplitNoKey);
+  if (no < 0 || no >= *count) {
+    throw_error(ErrorCode::kInvalidFile, "{}: key '{}' is {}, it must be from 0 to {}", file.path(), kSplitNoKey, no,
+                *count - 1);
+  }
+  return SplitKeys{no, *count, file.get_int(kSplitTensorsKey)};
 }
 
 // The path given must be the first shard, under the name that leads to the others.

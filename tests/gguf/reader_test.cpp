@@ -5,9 +5,9 @@
 
 #include "gguf/gguf.h"
 #include "tests/gguf/expect_error.h"
+#include "tests/gguf/fuzz/walk.h"
 #include "tests/gguf/gguf_bytes.h"
 #include "tests/gguf/temporary_folder.h"
-#include "tests/gguf/walk.h"
 
 namespace ingle {
 namespace {

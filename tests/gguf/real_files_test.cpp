@@ -5,8 +5,8 @@
 
 #include "gguf/gguf.h"
 #include "gguf/writer.h"
+#include "tests/gguf/fuzz/walk.h"
 #include "tests/gguf/temporary_folder.h"
-#include "tests/gguf/walk.h"
 
 namespace ingle {
 namespace {

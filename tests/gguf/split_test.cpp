@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "gguf/gguf.h"
 #include "gguf/split.h"
 #include "tests/gguf/expect_error.h"
+#include "tests/gguf/fuzz/walk.h"
 #include "tests/gguf/gguf_bytes.h"
 #include "tests/gguf/temporary_folder.h"
-#include "tests/gguf/walk.h"
 
 namespace ingle {
 namespace {
@@ -133,6 +135,12 @@ TEST_F(SplitGguf, RefusesKeysOfTheWrongKind) {
   many.header(0, 1).key("split.count", test::kU32).put<uint32_t>(65536);
   folder_.write(name(1), many.string());
   expect_refused("key 'split.count' is 65536, it must be from 0 to 65535");
+  for (const int64_t no : {int64_t{-1}, int64_t{3}, std::numeric_limits<int64_t>::max()}) {
+    GgufBytes beyond;
+    beyond.header(0, 2).key("split.count", test::kU16).put<uint16_t>(3).key("split.no", test::kI64).put(no);
+    folder_.write(name(1), beyond.string());
+    expect_refused(fmt::format("key 'split.no' is {}, it must be from 0 to 2", no));
+  }
 }
 
 TEST_F(SplitGguf, TakesACountOfOneForAWholeFile) {

@@ -5,10 +5,11 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <limits>
 
 #include "tests/gguf/expect_error.h"
+#include "tests/gguf/fuzz/walk.h"
 #include "tests/gguf/temporary_folder.h"
-#include "tests/gguf/walk.h"
 
 namespace ingle {
 namespace {
@@ -24,37 +25,37 @@ std::string_view as_text(const ConstTensorView& view) {
 
 TEST(GgufWriter, ValuesOfEveryTypeComeBackAsTheyWere) {
   const TemporaryFolder folder;
-  const std::vector<std::pair<std::string, GgufValue>> written = {
-      {"general.architecture", gguf_value<std::string>("llama")},
-      {"u8", gguf_value<uint8_t>(255)},
-      {"i8", gguf_value<int8_t>(-128)},
-      {"u16", gguf_value<uint16_t>(65535)},
-      {"i16", gguf_value<int16_t>(-32768)},
-      {"u32", gguf_value<uint32_t>(4294967295u)},
-      {"i32", gguf_value<int32_t>(-2147483647 - 1)},
-      {"u64", gguf_value<uint64_t>(~uint64_t{0})},
-      {"i64", gguf_value<int64_t>(std::numeric_limits<int64_t>::min())},
-      {"f32", gguf_value<float>(0.1f)},
-      {"f64", gguf_value<double>(0.1)},
-      {"infinity", gguf_value<float>(std::numeric_limits<float>::infinity())},
-      {"true", gguf_value<bool>(true)},
-      {"false", gguf_value<bool>(false)},
-      {"empty", gguf_value<std::string>("")},
-      {"bytes", gguf_value<std::string>(std::string("\0\xff\n", 3))},
-      {"u8s", gguf_array<uint8_t>({0, 255})},
-      {"i8s", gguf_array<int8_t>({-128, 127})},
-      {"u16s", gguf_array<uint16_t>({0, 65535})},
-      {"i16s", gguf_array<int16_t>({-32768, 32767})},
-      {"u32s", gguf_array<uint32_t>({0, 4294967295u})},
-      {"i32s", gguf_array<int32_t>({-1, 2147483647})},
-      {"u64s", gguf_array<uint64_t>({0, ~uint64_t{0}})},
-      {"i64s", gguf_array<int64_t>({-1, 1})},
-      {"f32s", gguf_array<float>({0.5f, -1e30f})},
-      {"f64s", gguf_array<double>({0.1, -1e300})},
-      {"bools", gguf_array<bool>({true, false, true})},
-      {"texts", gguf_array<std::string>({"", "b", "\xff"})},
-      {"none", gguf_array<float>({})},
-  };
+  std::vector<std::pair<std::string, GgufValue>> written;
+  const auto add = [&](const char* key, GgufValue value) { written.emplace_back(key, std::move(value)); };
+  add("general.architecture", gguf_value<std::string>("llama"));
+  add("u8", gguf_value<uint8_t>(255));
+  add("i8", gguf_value<int8_t>(-128));
+  add("u16", gguf_value<uint16_t>(65535));
+  add("i16", gguf_value<int16_t>(-32768));
+  add("u32", gguf_value<uint32_t>(4294967295u));
+  add("i32", gguf_value<int32_t>(-2147483647 - 1));
+  add("u64", gguf_value<uint64_t>(~uint64_t{0}));
+  add("i64", gguf_value<int64_t>(std::numeric_limits<int64_t>::min()));
+  add("f32", gguf_value<float>(0.1f));
+  add("f64", gguf_value<double>(0.1));
+  add("infinity", gguf_value<float>(std::numeric_limits<float>::infinity()));
+  add("true", gguf_value<bool>(true));
+  add("false", gguf_value<bool>(false));
+  add("empty", gguf_value<std::string>(""));
+  add("bytes", gguf_value<std::string>(std::string("\0\xff\n", 3)));
+  add("u8s", gguf_array<uint8_t>({0, 255}));
+  add("i8s", gguf_array<int8_t>({-128, 127}));
+  add("u16s", gguf_array<uint16_t>({0, 65535}));
+  add("i16s", gguf_array<int16_t>({-32768, 32767}));
+  add("u32s", gguf_array<uint32_t>({0, 4294967295u}));
+  add("i32s", gguf_array<int32_t>({-1, 2147483647}));
+  add("u64s", gguf_array<uint64_t>({0, ~uint64_t{0}}));
+  add("i64s", gguf_array<int64_t>({-1, 1}));
+  add("f32s", gguf_array<float>({0.5f, -1e30f}));
+  add("f64s", gguf_array<double>({0.1, -1e300}));
+  add("bools", gguf_array<bool>({true, false, true}));
+  add("texts", gguf_array<std::string>({"", "b", "\xff"}));
+  add("none", gguf_array<float>({}));
   GgufWriter writer(folder / "m.gguf");
   for (const auto& [key, value] : written) writer.set(key, value);
   EXPECT_EQ(writer.finish(), std::vector{folder / "m.gguf"});

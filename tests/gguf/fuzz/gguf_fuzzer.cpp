@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <span>
 
-#include "../walk.h"
 #include "gguf/gguf.h"
 #include "ingle/error.h"
+#include "walk.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ingle;
