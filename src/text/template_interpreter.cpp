@@ -1,0 +1,281 @@
+// The statement half of the interpreter.
+#include "text/template_interpreter.h"
+
+#include "text/template_callables.h"
+
+namespace ingle::jinja {
+
+Environment::Environment(Environment* parent, const Scope* scope) : parent_(parent) {
+  if (scope != nullptr)
+    for (int symbol : scope->hidden) slots_.push_back({symbol, true, Value()});
+}
+
+const Environment::Slot* Environment::own(int symbol) const {
+  if (!places_.empty()) {
+    const int place = places_[static_cast<size_t>(symbol)];
+    return place < 0 ? nullptr : &slots_[static_cast<size_t>(place)];
+  }
+  for (const Slot& slot : slots_)
+    if (slot.symbol == symbol) return &slot;
+  return nullptr;
+}
+
+void Environment::set(Heap& heap, int symbol, Value value) {
+  if (const Slot* slot = own(symbol)) {
+    const_cast<Slot&>(*slot) = {symbol, false, value};
+    return;
+  }
+  heap.charge(sizeof(Slot));
+  if (!places_.empty()) places_[static_cast<size_t>(symbol)] = static_cast<int>(slots_.size());
+  slots_.push_back({symbol, false, value});
+}
+
+const Value* Environment::find(int symbol) const {
+  for (const Environment* env = this; env != nullptr; env = env->parent_)
+    if (const Slot* slot = env->own(symbol)) return slot->hidden ? nullptr : &slot->value;
+  return nullptr;
+}
+
+Environment& Interpreter::inner(Environment& env, const Scope* scope) { return *heap_.make<Environment>(&env, scope); }
+
+Text Interpreter::run(Environment& globals) {
+  top_ = &inner(globals, &program_.scope);
+  const int self = program_.find_symbol("self");
+  if (self >= 0) globals.set(heap_, self, Value(Kind::kSelf, heap_.make<Self>(*this, *top_)));
+  execute(program_.scope.body, *top_);
+  return std::move(output_);
+}
+
+void Interpreter::write(const Value& value) {
+  if (autoescape_)
+    out_->append(escape(heap_, value).string());
+  else
+    print(*out_, value);
+}
+
+Value Interpreter::capture(const Body& body, Environment& env, Flow* flow) {
+  Text text(heap_);
+  Text* outer = std::exchange(out_, &text);
+  const Flow ended = execute(body, env);
+  out_ = outer;
+  if (flow != nullptr) *flow = ended;
+  return text.finish(autoescape_);
+}
+
+Flow Interpreter::execute(const Body& body, Environment& env) {
+  for (const auto& statement : body) {
+    const Flow flow = execute(*statement, env);
+    if (flow != Flow::kNext) return flow;
+  }
+  return Flow::kNext;
+}
+
+Flow Interpreter::execute(const Statement& s, Environment& env) {
+  heap_.spend(1);
+  line_ = s.line;
+  switch (s.kind) {
+    case StatementKind::kText:
+      out_->append(s.text.string());
+      return Flow::kNext;
+    case StatementKind::kPrint:
+      write(evaluate(*s.exprs[0], env));
+      return Flow::kNext;
+    case StatementKind::kSet:
+      assign(s.targets[0], evaluate(*s.exprs[0], env), env);
+      return Flow::kNext;
+    case StatementKind::kMacro:
+      env.set(heap_, s.symbol, Value(Kind::kMacro, heap_.make<Macro>(*this, s, env, program_.name_of(s.symbol))));
+      return Flow::kNext;
+    case StatementKind::kBreak:
+      return Flow::kBreak;
+    case StatementKind::kContinue:
+      return Flow::kContinue;
+    default:
+      break;
+  }
+  const Heap::Level level(heap_);
+  switch (s.kind) {
+    case StatementKind::kIf:
+      return execute_if(s, env);
+    case StatementKind::kFor: {
+      const Value items = evaluate(*s.exprs[0], env);
+      return execute_for(s, env, items, 0);
+    }
+    case StatementKind::kSetBlock:
+      return execute_set_block(s, env);
+    case StatementKind::kCall:
+      execute_call(s, env);
+      return Flow::kNext;
+    case StatementKind::kFilter:
+      return execute_filter(s, env);
+    case StatementKind::kWith:
+      return execute_with(s, env);
+    case StatementKind::kBlock:
+      execute(s.scope.body, inner(s.scoped ? env : *top_, &s.scope));
+      return Flow::kNext;
+    case StatementKind::kAutoescape:
+      return execute_autoescape(s, env);
+    case StatementKind::kGeneration:
+      return execute(s.scope.body, inner(env, &s.scope));
+    default:
+      return Flow::kNext;
+  }
+}
+
+Flow Interpreter::execute_if(const Statement& s, Environment& env) {
+  for (size_t i = 0; i < s.exprs.size(); ++i)
+    if (truth(evaluate(*s.exprs[i], env))) return execute(s.branches[i], env);
+  return s.branches.size() > s.exprs.size() ? execute(s.branches.back(), env) : Flow::kNext;
+}
+
+Flow Interpreter::execute_for(const Statement& s, Environment& env, const Value& items, int depth0) {
+  auto* loop = heap_.make<Loop>(*this, s, env, iterate(heap_, items), depth0);
+  const int loop_symbol = program_.find_symbol("loop");
+  bool completed = false;  // one iteration got to the end of the body
+  while (loop->advance()) {
+    heap_.spend(1);
+    Environment& body = inner(env, &s.scope);
+    assign(s.targets[0], *loop->current, body);
+    if (loop_symbol >= 0) body.set(heap_, loop_symbol, Value(Kind::kLoop, loop));
+    const Flow flow = execute(s.scope.body, body);
+    if (flow == Flow::kBreak) break;
+    completed = completed || flow == Flow::kNext;
+  }
+  if (!completed && s.otherwise != nullptr) return execute(s.otherwise->body, inner(env, s.otherwise.get()));
+  return Flow::kNext;
+}
+
+Value Interpreter::render_loop(const Statement& s, Environment& env, const Value& items, int depth0) {
+  const Heap::Level level(heap_);
+  Text text(heap_);
+  Text* outer = std::exchange(out_, &text);
+  execute_for(s, env, items, depth0);
+  out_ = outer;
+  return text.finish(autoescape_);
+}
+
+void Interpreter::assign(const Target& target, const Value& value, Environment& env) {
+  switch (target.kind) {
+    case Target::Kind::kName:
+      return env.set(heap_, target.symbol, value);
+    case Target::Kind::kAttribute: {
+      const Value* owner = env.find(target.symbol);
+      if (owner == nullptr || !owner->is(Kind::kNamespace)) fail("cannot assign attribute on non-namespace object");
+      const std::string& name = target.attribute.string().text;
+      if (name.starts_with('_')) fail("access to attribute '{}' of 'Namespace' object is unsafe.", name);
+      return owner->as<Namespace>().attributes->set(heap_, target.attribute, value);
+    }
+    case Target::Kind::kTuple: {
+      const std::vector<Value> items = iterate(heap_, value);
+      if (items.size() != target.items.size())
+        fail("cannot unpack {} values into {} names", items.size(), target.items.size());
+      for (size_t i = 0; i < items.size(); ++i) assign(target.items[i], items[i], env);
+    }
+  }
+}
+
+Flow Interpreter::execute_set_block(const Statement& s, Environment& env) {
+  Flow flow = Flow::kNext;
+  Value value = capture(s.scope.body, inner(env, &s.scope), &flow);
+  if (flow != Flow::kNext) return flow;
+  if (s.exprs[0] != nullptr) value = through_filters(*s.exprs[0], value, env);
+  assign(s.targets[0], value, env);
+  return Flow::kNext;
+}
+
+Value Interpreter::through_filters(const Expr& filters, const Value& input, Environment& env) {
+  const Value* outer = std::exchange(block_input_, &input);
+  const Value result = evaluate(filters, env);
+  block_input_ = outer;
+  return result;
+}
+
+Flow Interpreter::execute_filter(const Statement& s, Environment& env) {
+  Flow flow = Flow::kNext;
+  Environment& scope = inner(env, &s.scope);
+  const Value text = capture(s.scope.body, scope, &flow);
+  if (flow == Flow::kNext) write(through_filters(*s.exprs[0], text, scope));
+  return flow;
+}
+
+Flow Interpreter::execute_with(const Statement& s, Environment& env) {
+  Environment& scope = inner(env, &s.scope);
+  std::vector<Value> values;
+  for (const auto& expr : s.exprs) values.push_back(evaluate(*expr, env));
+  for (size_t i = 0; i < values.size(); ++i) assign(s.targets[i], values[i], scope);
+  return execute(s.scope.body, scope);
+}
+
+Flow Interpreter::execute_autoescape(const Statement& s, Environment& env) {
+  const bool outer = std::exchange(autoescape_, truth(evaluate(*s.exprs[0], env)));
+  const Flow flow = execute(s.scope.body, inner(env, &s.scope));
+  autoescape_ = outer;
+  return flow;
+}
+
+void Interpreter::execute_call(const Statement& s, Environment& env) {
+  const Value caller(Kind::kMacro, heap_.make<Macro>(*this, s, env, Value::none()));
+  write(evaluate_call(*s.exprs[0], env, &caller));
+}
+
+Value Interpreter::render_block(const Statement& block, Environment& env) {
+  const Heap::Level level(heap_);
+  return capture(block.scope.body, inner(env, &block.scope));
+}
+
+Value Interpreter::render_macro(const Statement& macro, Environment& closure, const Arguments& arguments) {
+  const Heap::Level level(heap_);
+  Environment& env = inner(closure, &macro.scope);
+  const Parameters& p = macro.parameters;
+  const std::string name = macro.kind == StatementKind::kMacro
+                               ? fmt::format("macro '{}'", program_.name_of(macro.symbol).string().text)
+                               : std::string("caller");
+  std::vector<bool> used(arguments.named.size(), false);
+  const auto take_named = [&](std::string_view wanted) -> const Value* {
+    heap_.spend(static_cast<int64_t>(arguments.named.size() / 4));
+    for (size_t i = 0; i < arguments.named.size(); ++i) {
+      if (used[i] || arguments.named[i].first.string().text != wanted) continue;
+      used[i] = true;
+      return &arguments.named[i].second;
+    }
+    return nullptr;
+  };
+  bool caller_is_parameter = false;
+  for (size_t i = 0; i < p.names.size(); ++i) {
+    const Value parameter = program_.name_of(p.names[i]);
+    caller_is_parameter = caller_is_parameter || parameter.string().text == "caller";
+    const Value* given =
+        i < arguments.positional.size() ? &arguments.positional[i] : take_named(parameter.string().text);
+    const size_t first_default = p.names.size() - p.defaults.size();
+    if (given != nullptr)
+      env.set(heap_, p.names[i], *given);
+    else if (i >= first_default)
+      env.set(heap_, p.names[i], evaluate(*p.defaults[i - first_default], env));
+    else
+      env.set(heap_, p.names[i],
+              missing(heap_, fmt::format("parameter '{}' was not provided", parameter.string().text)));
+  }
+  if (macro.uses_caller && !caller_is_parameter) {
+    const Value* caller = take_named("caller");
+    env.set(heap_, program_.find_symbol("caller"), caller != nullptr ? *caller : missing(heap_, "No caller defined"));
+  }
+  if (macro.uses_kwargs) {
+    auto* rest = heap_.make<Dict>();
+    for (size_t i = 0; i < used.size(); ++i)
+      if (!used[i]) rest->set(heap_, arguments.named[i].first, arguments.named[i].second);
+    env.set(heap_, program_.find_symbol("kwargs"), Value(Kind::kDict, rest));
+  } else {
+    for (size_t i = 0; i < used.size(); ++i)
+      if (!used[i]) fail("{} takes no keyword argument '{}'", name, arguments.named[i].first.string().text);
+  }
+  if (macro.uses_varargs) {
+    std::vector<Value> rest;
+    for (size_t i = p.names.size(); i < arguments.positional.size(); ++i) heap_.push(rest, arguments.positional[i]);
+    env.set(heap_, program_.find_symbol("varargs"), heap_.tuple(std::move(rest)));
+  } else if (arguments.positional.size() > p.names.size()) {
+    fail("{} takes not more than {} argument(s)", name, p.names.size());
+  }
+  return capture(macro.scope.body, env);
+}
+
+}  // namespace ingle::jinja

@@ -1,0 +1,508 @@
+// Python's str methods. Positions count code points; pieces of a string keep their origin and their mark.
+#include <algorithm>
+#include <iterator>
+
+#include "text/template_methods.h"
+#include "text/template_operators.h"
+#include "text/template_unicode.h"
+
+namespace ingle::jinja {
+
+namespace {
+
+std::vector<uint32_t> code_points_of(std::string_view text) {
+  std::vector<uint32_t> points;
+  for (size_t at = 0; at < text.size();) points.push_back(next_code_point(text, at));
+  return points;
+}
+
+bool given(const Value* value) { return value != nullptr && !value->is(Kind::kNone); }
+
+}  // namespace
+
+Value strip(Heap& heap, const String& s, const Value* characters, bool left, bool right) {
+  std::vector<uint32_t> set;
+  if (given(characters)) {
+    set = code_points_of(text_argument("strip", *characters).text);
+    std::sort(set.begin(), set.end());
+  }
+  const auto goes = [&](uint32_t c) {
+    return given(characters) ? std::binary_search(set.begin(), set.end(), c) : is_space(c);
+  };
+  size_t begin = 0, end = s.text.size();
+  heap.spend_bytes(end + set.size() * 8);
+  while (left && begin < end) {
+    size_t next = begin;
+    if (!goes(next_code_point(s.text, next))) break;
+    begin = next;
+  }
+  while (right && end > begin) {
+    const size_t last = previous_code_point(s.text, end);
+    size_t at = last;
+    if (!goes(next_code_point(s.text, at))) break;
+    end = last;
+  }
+  return substring(heap, s, begin, end);
+}
+
+Value replace(Heap& heap, const String& s, const String& old, const String& fresh, Int count) {
+  Text out(heap);
+  size_t begin = 0;
+  heap.spend_bytes(s.text.size());
+  if (old.text.empty()) {  // between all characters, and at both ends
+    for (Int done = 0; count < 0 || done < count; ++done) {
+      out.append(fresh);
+      if (begin >= s.text.size()) break;
+      const size_t from = begin;
+      next_code_point(s.text, begin);
+      out.append(s, from, begin);
+    }
+  } else {
+    for (Int done = 0; count < 0 || done < count; ++done) {
+      const size_t at = find_text(s.text, old.text, begin);
+      if (at == std::string::npos) break;
+      out.append(s, begin, at);
+      out.append(fresh);
+      begin = at + old.text.size();
+    }
+  }
+  out.append(s, begin, s.text.size());
+  return out.finish(s.marked);
+}
+
+Value join(Heap& heap, const Value& separator, const std::vector<Value>& texts) {
+  Text out(heap);
+  for (size_t i = 0; i < texts.size(); ++i) {
+    heap.spend(1);
+    if (i > 0) out.append(separator.string());
+    print(out, texts[i]);
+  }
+  return out.finish(separator.string().marked);
+}
+
+Value center(Heap& heap, const String& s, Int width, std::string_view fill) {
+  const Int pad = width - s.length;
+  Text out(heap);
+  const Int left = pad > 0 ? pad / 2 + (pad & width & 1) : 0;
+  out.fill(left, fill);
+  out.append(s);
+  out.fill(pad - left, fill);
+  return out.finish(s.marked);
+}
+
+std::vector<Value> split_lines(Heap& heap, const String& s, bool keep_ends) {
+  std::vector<Value> lines;
+  size_t begin = 0;
+  for (size_t at = 0; at < s.text.size();) {
+    const size_t end = at;
+    const uint32_t c = next_code_point(s.text, at);
+    if (!is_line_break(c)) continue;
+    if (c == '\r' && at < s.text.size() && s.text[at] == '\n') ++at;
+    heap.push(lines, substring(heap, s, begin, keep_ends ? at : end));
+    begin = at;
+  }
+  if (begin < s.text.size()) heap.push(lines, substring(heap, s, begin, s.text.size()));
+  return lines;
+}
+
+Value cased(Heap& heap, const String& s, std::string text) {
+  Text out(heap);
+  out.append(text, s.trusted());
+  return out.finish(s.marked);
+}
+
+namespace {
+
+template <bool kLeft, bool kRight>
+Value method_strip(Heap& heap, const Value& self, const Arguments& a) {
+  return strip(heap, self.string(), bind("strip", a, {"chars"})[0], kLeft, kRight);
+}
+
+Value split_at_space(Heap& heap, const String& s, Int most, bool from_right) {
+  // Begins and ends of the words; a limit leaves the rest in one piece at the far end.
+  std::vector<std::pair<size_t, size_t>> words;
+  for (size_t at = 0; at < s.text.size();) {
+    const size_t begin = at;
+    const bool space = is_space(next_code_point(s.text, at));
+    if (space) continue;
+    if (!words.empty() && words.back().second == begin)
+      words.back().second = at;
+    else
+      words.emplace_back(begin, at);
+  }
+  heap.charge(words.size() * sizeof(words[0]));
+  if (most >= 0 && most < static_cast<Int>(words.size())) {
+    const size_t n = static_cast<size_t>(most);
+    if (from_right) {
+      words.erase(words.begin(), words.end() - static_cast<std::ptrdiff_t>(n) - 1);
+      words.front().first = 0;
+    } else {
+      words.resize(n + 1);
+      words.back().second = s.text.size();
+    }
+  }
+  std::vector<Value> parts;
+  for (const auto& [begin, end] : words) heap.push(parts, substring(heap, s, begin, end));
+  return heap.list(std::move(parts));
+}
+
+Value split(Heap& heap, const Value& self, const Arguments& a, bool from_right) {
+  const auto b = bind(from_right ? "rsplit" : "split", a, {"sep", "maxsplit"});
+  const String& s = self.string();
+  const Int most = b[1] == nullptr ? -1 : int_argument("split", *b[1]);
+  heap.spend_bytes(s.text.size());
+  if (!given(b[0])) return split_at_space(heap, s, most, from_right);
+  const std::string& sep = text_argument("split", *b[0]).text;
+  if (sep.empty()) fail("empty separator");
+  std::vector<Value> parts;
+  if (from_right) {
+    size_t end = s.text.size();
+    while (most < 0 || static_cast<Int>(parts.size()) < most) {
+      const size_t at = end < sep.size() ? std::string::npos : s.text.rfind(sep, end - sep.size());
+      if (at == std::string::npos) break;
+      heap.push(parts, substring(heap, s, at + sep.size(), end));
+      end = at;
+    }
+    heap.push(parts, substring(heap, s, 0, end));
+    std::reverse(parts.begin(), parts.end());
+  } else {
+    size_t begin = 0;
+    while (most < 0 || static_cast<Int>(parts.size()) < most) {
+      const size_t at = find_text(s.text, sep, begin);
+      if (at == std::string::npos) break;
+      heap.push(parts, substring(heap, s, begin, at));
+      begin = at + sep.size();
+    }
+    heap.push(parts, substring(heap, s, begin, s.text.size()));
+  }
+  return heap.list(std::move(parts));
+}
+Value method_split(Heap& heap, const Value& self, const Arguments& a) { return split(heap, self, a, false); }
+Value method_rsplit(Heap& heap, const Value& self, const Arguments& a) { return split(heap, self, a, true); }
+
+Value method_splitlines(Heap& heap, const Value& self, const Arguments& a) {
+  const auto b = bind("splitlines", a, {"keepends"});
+  return heap.list(split_lines(heap, self.string(), b[0] != nullptr && truth(*b[0])));
+}
+
+// The bytes of s[start:stop], where start and stop are optional arguments in code points.
+struct Window {
+  size_t begin, end;
+  bool empty_beyond;  // start lies past the end: not even "" is found there
+};
+Window window(const String& s, const Value* start, const Value* stop) {
+  const auto bound = [&](const Value* v, Int otherwise) {
+    if (!given(v)) return otherwise;
+    const Int n = int_argument("find", *v);
+    return std::max<Int>(n < 0 ? n + s.length : n, 0);
+  };
+  const Int from = bound(start, 0), to = std::min<Int>(bound(stop, s.length), s.length);
+  if (from > to) return {0, 0, true};
+  const auto byte = [&](Int n) {
+    return s.ascii() ? static_cast<size_t>(n) : byte_of_code_point(s.text, static_cast<int64_t>(n));
+  };
+  return {byte(from), byte(to), false};
+}
+
+template <bool kAtEnd>
+Value method_starts_or_ends(Heap& heap, const Value& self, const Arguments& a) {
+  const auto b = bind(kAtEnd ? "endswith" : "startswith", a, {"prefix", "start", "end"}, 1);
+  const String& s = self.string();
+  const Window w = window(s, b[1], b[2]);
+  const std::string_view text = std::string_view(s.text).substr(w.begin, w.end - w.begin);
+  const auto matches = [&](const Value& part) {
+    const std::string& p = text_argument(kAtEnd ? "endswith" : "startswith", part).text;
+    heap.spend_bytes(p.size());
+    return !w.empty_beyond && (kAtEnd ? text.ends_with(p) : text.starts_with(p));
+  };
+  if (!b[0]->is(Kind::kTuple)) return Value::of(matches(*b[0]));
+  const auto& parts = b[0]->sequence().items;
+  return Value::of(std::any_of(parts.begin(), parts.end(), matches));
+}
+
+template <bool kFromRight, bool kMustBeThere>
+Value method_find(Heap& heap, const Value& self, const Arguments& a) {
+  const auto b = bind("find", a, {"sub", "start", "end"}, 1);
+  const String& s = self.string();
+  const std::string& part = text_argument("find", *b[0]).text;
+  const Window w = window(s, b[1], b[2]);
+  const std::string_view text = std::string_view(s.text).substr(0, w.end);
+  heap.spend_bytes(s.text.size() * (kFromRight ? 1 + part.size() / 64 : 1));
+  size_t at = w.empty_beyond ? std::string::npos : kFromRight ? text.rfind(part) : find_text(text, part, w.begin);
+  if (at != std::string::npos && at < w.begin) at = std::string::npos;
+  if (at != std::string::npos)
+    return Value::of_int(s.ascii() ? static_cast<Int>(at) : count_code_points(text.substr(0, at)));
+  if (kMustBeThere) fail("substring not found");
+  return Value::of_int(-1);
+}
+
+Value method_count(Heap& heap, const Value& self, const Arguments& a) {
+  const auto b = bind("count", a, {"sub", "start", "end"}, 1);
+  const String& s = self.string();
+  const std::string& part = text_argument("count", *b[0]).text;
+  const Window w = window(s, b[1], b[2]);
+  if (w.empty_beyond) return Value::of_int(0);
+  const std::string_view text = std::string_view(s.text).substr(w.begin, w.end - w.begin);
+  heap.spend_bytes(text.size());
+  if (part.empty()) return Value::of_int(count_code_points(text) + 1);
+  Int count = 0;
+  for (size_t at = 0; (at = find_text(text, part, at)) != std::string::npos; at += part.size()) ++count;
+  return Value::of_int(count);
+}
+
+Value method_replace(Heap& heap, const Value& self, const Arguments& a) {
+  const auto b = bind("replace", a, {"old", "new", "count"}, 2);
+  const bool marked = self.string().marked;  // marked text escapes what goes into it
+  const Value old = marked ? escape(heap, *b[0]) : *b[0], fresh = marked ? escape(heap, *b[1]) : *b[1];
+  return replace(heap, self.string(), text_argument("replace", old), text_argument("replace", fresh),
+                 b[2] == nullptr ? Int(-1) : int_argument("replace", *b[2]));
+}
+
+Value method_join(Heap& heap, const Value& self, const Arguments& a) {
+  std::vector<Value> items = iterate(heap, *bind("join", a, {"iterable"}, 1)[0]);
+  for (Value& item : items) {
+    if (self.string().marked)
+      item = escape(heap, item);
+    else
+      text_argument("join", item);
+  }
+  return join(heap, self, items);
+}
+
+using Mapping = std::string (*)(std::string_view);
+template <Mapping kMap>
+Value method_case(Heap& heap, const Value& self, const Arguments& a) {
+  bind("upper", a, {});
+  heap.spend_bytes(self.string().text.size() * 8);
+  return cased(heap, self.string(), kMap(self.string().text));
+}
+
+template <bool kSuffix>
+Value method_remove(Heap& heap, const Value& self, const Arguments& a) {
+  const String& s = self.string();
+  const std::string& part = text_argument("removeprefix", *bind("removeprefix", a, {"prefix"}, 1)[0]).text;
+  const bool there = kSuffix ? s.text.ends_with(part) : s.text.starts_with(part);
+  const size_t cut = there ? part.size() : 0;
+  return kSuffix ? substring(heap, s, 0, s.text.size() - cut) : substring(heap, s, cut, s.text.size());
+}
+
+template <bool kFromRight>
+Value method_partition(Heap& heap, const Value& self, const Arguments& a) {
+  const String& s = self.string();
+  const std::string& sep = text_argument("partition", *bind("partition", a, {"sep"}, 1)[0]).text;
+  if (sep.empty()) fail("empty separator");
+  heap.spend_bytes(s.text.size() * (kFromRight ? 1 + sep.size() / 64 : 1));
+  const size_t at = kFromRight ? s.text.rfind(sep) : find_text(s.text, sep);
+  const Value nothing = substring(heap, s, 0, 0);
+  if (at == std::string::npos)
+    return kFromRight ? heap.tuple({nothing, nothing, self}) : heap.tuple({self, nothing, nothing});
+  const size_t after = at + sep.size();
+  return heap.tuple(
+      {substring(heap, s, 0, at), substring(heap, s, at, after), substring(heap, s, after, s.text.size())});
+}
+
+std::string_view fill_argument(const Value* value) {
+  if (value == nullptr) return " ";
+  const String& fill = text_argument("center", *value);
+  if (fill.length != 1) fail("The fill character must be exactly one character long");
+  return fill.text;
+}
+
+template <bool kLeft>
+Value method_just(Heap& heap, const Value& self, const Arguments& a) {
+  const auto b = bind("ljust", a, {"width", "fillchar"}, 1);
+  const Int pad = int_argument("ljust", *b[0]) - self.string().length;
+  const std::string_view fill = fill_argument(b[1]);
+  Text out(heap);
+  if (!kLeft) out.fill(pad, fill);
+  out.append(self.string());
+  if (kLeft) out.fill(pad, fill);
+  return out.finish(self.string().marked);
+}
+
+Value method_center(Heap& heap, const Value& self, const Arguments& a) {
+  const auto b = bind("center", a, {"width", "fillchar"}, 1);
+  return center(heap, self.string(), int_argument("center", *b[0]), fill_argument(b[1]));
+}
+
+Value method_zfill(Heap& heap, const Value& self, const Arguments& a) {
+  const String& s = self.string();
+  const Int pad = int_argument("zfill", *bind("zfill", a, {"width"}, 1)[0]) - s.length;
+  const size_t sign = s.text.starts_with('-') || s.text.starts_with('+') ? 1 : 0;
+  Text out(heap);
+  out.append(s, 0, sign);
+  out.fill(pad, "0");
+  out.append(s, sign, s.text.size());
+  return out.finish(s.marked);
+}
+
+Value method_expandtabs(Heap& heap, const Value& self, const Arguments& a) {
+  const auto b = bind("expandtabs", a, {"tabsize"});
+  const Int size = b[0] == nullptr ? 8 : int_argument("expandtabs", *b[0]);
+  const String& s = self.string();
+  Text out(heap);
+  Int column = 0;
+  for (size_t at = 0; at < s.text.size();) {
+    const size_t begin = at;
+    const uint32_t c = next_code_point(s.text, at);
+    if (c == '\t') {
+      const Int spaces = size > 0 ? size - column % size : 0;
+      out.fill(spaces, " ", s.trusted());
+      column += spaces;
+    } else {
+      out.append(s, begin, at);
+      column = c == '\n' || c == '\r' ? 0 : column + 1;
+    }
+  }
+  return out.finish(s.marked);
+}
+
+bool all_have(std::string_view text, uint32_t properties) {
+  for (size_t at = 0; at < text.size();)
+    if ((properties_of(next_code_point(text, at)) & properties) == 0) return false;
+  return true;
+}
+
+enum class Question {
+  kDigit,
+  kAlpha,
+  kAlnum,
+  kSpace,
+  kUpper,
+  kLower,
+  kTitle,
+  kNumeric,
+  kDecimal,
+  kIdentifier,
+  kAscii,
+  kPrintable
+};
+
+bool only_case(std::string_view text, uint32_t wanted, uint32_t unwanted) {
+  bool seen = false;
+  for (size_t at = 0; at < text.size();) {
+    const uint32_t properties = properties_of(next_code_point(text, at));
+    if ((properties & unwanted) != 0) return false;
+    seen = seen || (properties & wanted) != 0;
+  }
+  return seen;
+}
+
+bool is_title_case(std::string_view text) {
+  bool seen = false, after_cased = false;
+  for (size_t at = 0; at < text.size();) {
+    const uint32_t properties = properties_of(next_code_point(text, at));
+    const bool capital = (properties & (kUpper | kTitle)) != 0, small = (properties & kLower) != 0;
+    if (capital ? after_cased : small && !after_cased) return false;
+    after_cased = capital || small;
+    seen = seen || after_cased;
+  }
+  return seen;
+}
+
+bool answer(Question question, const String& s) {
+  const std::string_view text = s.text;
+  switch (question) {
+    case Question::kDigit:
+      return !text.empty() && all_have(text, kDigit);
+    case Question::kAlpha:
+      return !text.empty() && all_have(text, kAlpha);
+    case Question::kAlnum:
+      return !text.empty() && all_have(text, kAlpha | kDecimal | kDigit | kNumeric);
+    case Question::kNumeric:
+      return !text.empty() && all_have(text, kNumeric);
+    case Question::kDecimal:
+      return !text.empty() && all_have(text, kDecimal);
+    case Question::kPrintable:
+      return all_have(text, kPrintable);
+    case Question::kAscii:
+      return s.ascii();
+    case Question::kUpper:
+      return only_case(text, kUpper, kLower | kTitle);
+    case Question::kLower:
+      return only_case(text, kLower, kUpper | kTitle);
+    case Question::kTitle:
+      return is_title_case(text);
+    case Question::kSpace: {
+      for (size_t at = 0; at < text.size();)
+        if (!is_space(next_code_point(text, at))) return false;
+      return !text.empty();
+    }
+    case Question::kIdentifier: {
+      if (text.empty()) return false;
+      size_t at = 0;
+      return (properties_of(next_code_point(text, at)) & kIdentifierStart) != 0 &&
+             all_have(text.substr(at), kIdentifierPart);
+    }
+  }
+  return false;
+}
+
+template <Question kQuestion>
+Value method_is(Heap& heap, const Value& self, const Arguments& a) {
+  bind("is...", a, {});
+  heap.spend_bytes(self.string().text.size() * 8);
+  return Value::of(answer(kQuestion, self.string()));
+}
+
+Value method_unsupported(Heap&, const Value&, const Arguments&) { fail("this method of str is not supported"); }
+
+constexpr MethodEntry kStringMethods[] = {
+    {"capitalize", method_case<capitalize>},
+    {"casefold", method_case<casefold>},
+    {"center", method_center},
+    {"count", method_count},
+    {"encode", method_unsupported},
+    {"endswith", method_starts_or_ends<true>},
+    {"expandtabs", method_expandtabs},
+    {"find", method_find<false, false>},
+    {"format", format_fields},
+    {"format_map", method_unsupported},
+    {"index", method_find<false, true>},
+    {"isalnum", method_is<Question::kAlnum>},
+    {"isalpha", method_is<Question::kAlpha>},
+    {"isascii", method_is<Question::kAscii>},
+    {"isdecimal", method_is<Question::kDecimal>},
+    {"isdigit", method_is<Question::kDigit>},
+    {"isidentifier", method_is<Question::kIdentifier>},
+    {"islower", method_is<Question::kLower>},
+    {"isnumeric", method_is<Question::kNumeric>},
+    {"isprintable", method_is<Question::kPrintable>},
+    {"isspace", method_is<Question::kSpace>},
+    {"istitle", method_is<Question::kTitle>},
+    {"isupper", method_is<Question::kUpper>},
+    {"join", method_join},
+    {"ljust", method_just<true>},
+    {"lower", method_case<to_lower>},
+    {"lstrip", method_strip<true, false>},
+    {"maketrans", method_unsupported},
+    {"partition", method_partition<false>},
+    {"removeprefix", method_remove<false>},
+    {"removesuffix", method_remove<true>},
+    {"replace", method_replace},
+    {"rfind", method_find<true, false>},
+    {"rindex", method_find<true, true>},
+    {"rjust", method_just<false>},
+    {"rpartition", method_partition<true>},
+    {"rsplit", method_rsplit},
+    {"rstrip", method_strip<false, true>},
+    {"split", method_split},
+    {"splitlines", method_splitlines},
+    {"startswith", method_starts_or_ends<false>},
+    {"strip", method_strip<true, true>},
+    {"swapcase", method_case<swapcase>},
+    {"title", method_case<title>},
+    {"translate", method_unsupported},
+    {"upper", method_case<to_upper>},
+    {"zfill", method_zfill},
+};
+
+}  // namespace
+
+const MethodEntry* find_string_method(std::string_view name) {
+  const auto it = std::lower_bound(std::begin(kStringMethods), std::end(kStringMethods), name,
+                                   [](const MethodEntry& e, std::string_view n) { return e.name < n; });
+  return it != std::end(kStringMethods) && it->name == name ? &*it : nullptr;
+}
+
+}  // namespace ingle::jinja
