@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "text/byte_alphabet.h"
+#include "text/space_mark.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
 
@@ -17,19 +18,6 @@ namespace {
 
 // Up to here rescanning all pairs after each merge is faster than a heap.
 constexpr size_t kShortWord = 48;
-
-std::string with_space_marks(std::string_view text) {
-  std::string out;
-  out.reserve(text.size() + text.size() / 2);
-  for (char c : text) {
-    if (c == ' ') {
-      out += kSpaceMark;
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 // Through the byte alphabet. False when a character is not in it; it is then copied as it is.
 bool append_alphabet_bytes(std::string_view text, std::string& out) {
@@ -99,6 +87,14 @@ BpeTokenizer::BpeTokenizer(Vocabulary v, PreTokenizer pre, const Traits& traits)
   decode_texts();
   find_byte_tokens();
   read_merges();
+}
+
+void BpeTokenizer::append_normal(TokenId id, std::string& out) const {
+  if (pre_.flags().raw_utf8) {
+    append_unmarked(bytes_of(id), out);
+  } else {
+    out += bytes_of(id);
+  }
 }
 
 // Fills the pool, and words_ with the tokens that text may become.
@@ -187,7 +183,10 @@ void BpeTokenizer::read_merges() {
 void BpeTokenizer::encode_fragment(std::string_view text, bool /*after_special*/, std::vector<TokenId>& out) const {
   Scratch scratch;
   std::string marked;
-  if (pre_.flags().raw_utf8) text = marked = with_space_marks(text);
+  if (pre_.flags().raw_utf8) {
+    append_marked(text, marked);
+    text = marked;
+  }
   // Regular expressions need valid UTF-8. What is not, stands as a word of its own, so that no byte is lost.
   while (!text.empty()) {
     const size_t good = valid_utf8_prefix(text);

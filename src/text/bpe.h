@@ -30,7 +30,7 @@ class BpeTokenizer final : public TokenizerBase {
   struct Scratch;
 
   void encode_fragment(std::string_view text, bool after_special, std::vector<TokenId>& out) const override;
-  void append_normal(TokenId id, std::string& out) const override { out += bytes_of(id); }
+  void append_normal(TokenId id, std::string& out) const override;
 
   void decode_texts();
   void read_merges();

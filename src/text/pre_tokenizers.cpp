@@ -80,14 +80,14 @@ std::vector<Row> table() {
   const std::string seed_coder = contraction + "|" + word + R"(|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|)" + spaces;
   // Possessive inside: nothing follows that a shorter match could help, and a long word must not cost stack.
   const std::string exaone_moe =
-      contraction +
-      R"(|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*+(?: \p{L}\p{M}*+)*+)++|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+)";
+      contraction + R"(|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*+(?: \p{L}\p{M}*+)*+)++|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]?)"
+                    R"(|\s*[\r\n]|\s+(?!\S)|\s+)";
   // Between the pieces of a long run of white space nobody looks for a line break again: had there been one, it would
   // have been found from the run's start.
   const std::string jais2 =
       contraction + "|" + word + R"(|\p{N}{1,3}|)" + symbols +
-      R"(|(?<![\t\x{B}\x{C}\x{85}\p{Z}])\s*[\r\n]+|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S)|\s{32}(?!\S)|\s{16}(?!\S)|\s{8}(?!\S)|\s{4}(?!\S))" +
-      R"(|\s{1,2}(?!\S)|\s{1})";
+      R"(|(?<![\t\x{B}\x{C}\x{85}\p{Z}])\s*[\r\n]+|\s{512}(?!\S)|\s{256}(?!\S)|\s{128}(?!\S)|\s{64}(?!\S))"
+      R"(|\s{32}(?!\S)|\s{16}(?!\S)|\s{8}(?!\S)|\s{4}(?!\S)|\s{1,2}(?!\S)|\s{1})";
 
   return {
       {"llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",

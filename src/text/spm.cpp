@@ -12,6 +12,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "text/space_mark.h"
 #include "text/utf8.h"
 
 namespace ingle {
@@ -92,25 +93,13 @@ void SpmTokenizer::find_byte_tokens() {
 }
 
 void SpmTokenizer::append_normal(TokenId id, std::string& out) const {
-  const std::string_view text = vocabulary().tokens[static_cast<size_t>(id)];
-  for (size_t i = 0; i < text.size();) {
-    const bool mark = text.substr(i, kSpaceMark.size()) == kSpaceMark;
-    out += mark ? ' ' : text[i];
-    i += mark ? kSpaceMark.size() : 1;
-  }
+  append_unmarked(vocabulary().tokens[static_cast<size_t>(id)], out);
 }
 
 void SpmTokenizer::encode_fragment(std::string_view fragment, bool after_special, std::vector<TokenId>& out) const {
   std::string text;
-  text.reserve(fragment.size() + fragment.size() / 2 + kSpaceMark.size());
   if (add_space_prefix_ && after_special) text += kSpaceMark;
-  for (char c : fragment) {
-    if (c == ' ') {
-      text += kSpaceMark;
-    } else {
-      text += c;
-    }
-  }
+  append_marked(fragment, text);
   Scratch scratch;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = word_end(text, begin);

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/error.h"
-#include "text/utf8.h"
+#include "text/space_mark.h"
 
 namespace ingle {
 namespace {
@@ -21,15 +21,7 @@ int hex_digit(char c) noexcept {
 
 std::string with_plain_spaces(std::string_view text) {
   std::string out;
-  out.reserve(text.size());
-  for (size_t i = 0; i < text.size();) {
-    if (text.substr(i, kSpaceMark.size()) == kSpaceMark) {
-      out += ' ';
-      i += kSpaceMark.size();
-    } else {
-      out += text[i++];
-    }
-  }
+  append_unmarked(text, out);
   return out;
 }
 

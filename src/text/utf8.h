@@ -59,6 +59,5 @@ inline void append_utf8(std::string& out, char32_t c) {
 }
 
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
-inline constexpr std::string_view kSpaceMark = "\xE2\x96\x81";             // U+2581, SentencePiece's visible space
 
 }  // namespace ingle
