@@ -38,10 +38,21 @@ std::string digits_of(Int value, int base, bool capitals) {
   return out;
 }
 
-void group(std::string& digits, char separator, size_t every) {
+// Separators between the digits before the point. Zeros that fill a width are digits too: 00,012,345.
+std::string grouped(std::string_view digits, const Layout& layout, size_t every, size_t sign) {
   size_t end = 0;
   while (end < digits.size() && std::isxdigit(static_cast<unsigned char>(digits[end])) != 0) ++end;
-  for (size_t at = end; at > every; at -= every) digits.insert(at - every, 1, separator);
+  size_t count = end;
+  if (layout.zero && layout.align == 0) {
+    const Int room = layout.width - static_cast<Int>(sign + digits.size() - end);
+    while (static_cast<Int>(count + (count - 1) / every) < room) ++count;
+  }
+  std::string out;
+  for (size_t left = count; left > 0; --left) {
+    out += left > end ? '0' : digits[end - left];
+    if (left > 1 && (left - 1) % every == 0) out += layout.grouping;
+  }
+  return out.append(digits, end);
 }
 
 // sign + prefix + body padded to the width; numbers go right, texts left, `=` pads behind the sign.
@@ -63,21 +74,28 @@ std::string sign_of(const Layout& layout, bool negative) {
   return negative ? "-" : layout.sign == '+' ? "+" : layout.sign == ' ' ? " " : "";
 }
 
+void check_width(const Text& out, const Layout& layout) {
+  const size_t most = out.heap().limits().output_bytes;
+  out.heap().check_text(layout.width > static_cast<Int>(most) ? most + 1 : static_cast<size_t>(layout.width));
+}
+
 void lay_out_integer(Text& out, const Layout& layout, Int value) {
+  check_width(out, layout);
   const char type = layout.type == 0 || layout.type == 'n' ? 'd' : layout.type;
   const int base = type == 'x' || type == 'X' ? 16 : type == 'o' ? 8 : type == 'b' ? 2 : 10;
   std::string digits = digits_of(value, base, type == 'X');
   Text body(out.heap());
   if (layout.precision > static_cast<int>(digits.size()))
     body.fill(layout.precision - static_cast<int>(digits.size()), "0");
-  if (layout.grouping != 0) group(digits, layout.grouping, base == 10 ? 3 : 4);
-  body.append(digits);
   std::string sign = sign_of(layout, value < 0);
-  if (layout.alternate && base != 10) sign += std::string("0") + type;
+  if (layout.alternate && base != 10) sign.append(1, '0').append(1, type);
+  if (layout.grouping != 0) digits = grouped(digits, layout, base == 10 ? 3 : 4, sign.size());
+  body.append(digits);
   lay_out(out, layout, sign, body, true);
 }
 
 void lay_out_float(Text& out, const Layout& layout, double value) {
+  check_width(out, layout);
   const char type = layout.type;
   const double magnitude = type == '%' ? std::abs(value) * 100 : std::abs(value);
   out.heap().check_text(static_cast<size_t>(std::max(layout.precision, 0)) + 400);
@@ -101,11 +119,12 @@ void lay_out_float(Text& out, const Layout& layout, double value) {
     if (type == 0 && digits.find_first_of(".e") == std::string::npos) digits += ".0";
   }
   if (capitals) digits = to_upper(digits);
-  if (layout.grouping != 0) group(digits, layout.grouping, 3);
   if (type == '%') digits += '%';
+  const std::string sign = sign_of(layout, std::signbit(value) && !std::isnan(value));
+  if (layout.grouping != 0 && std::isfinite(value)) digits = grouped(digits, layout, 3, sign.size());
   Text body(out.heap());
   body.append(digits);
-  lay_out(out, layout, sign_of(layout, std::signbit(value) && !std::isnan(value)), body, true);
+  lay_out(out, layout, sign, body, true);
 }
 
 void lay_out_text(Text& out, const Layout& layout, const Value& text) {
@@ -260,6 +279,7 @@ Value format_percent(Heap& heap, const String& format, const Value& arguments) {
     }
     if (std::string_view("srcadiuxXoeEfFgG").find(layout.type) == std::string_view::npos)
       fail("unsupported format character '{}'", layout.type);
+    if (layout.align == 0 && std::string_view("srac").find(layout.type) != std::string_view::npos) layout.align = '>';
     // What is not text pads with spaces unless a number asks for zeros; %-05d ignores the zero.
     if (layout.align == '<') layout.zero = false;
     percent_value(out, layout, named ? *named : values.next(), format.marked);

@@ -3,7 +3,7 @@
 // Jinja2 turns a scope's names into Python variables. A name that a scope stores before it reads it, and that no scope
 // around it knows, starts out undefined instead of being looked up in what the caller passed. That shows only where
 // somebody else reads it before the `set` runs: a macro, or the body of a loop. The rules below are those of its symbol
-// tables: an `if` counts as three branches (body, all elifs, else), and only a name stored in all of them is stored.
+// tables; a name that only branches of an `if` store is looked up as usual.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -34,17 +34,15 @@ struct Symbols {
     stores.insert(name);
     loads[name] = Load::kKnown;
   }
+  // After the branches of an `if`: what any of them stores may or may not be set, so it is looked up at first.
   void merge(const std::vector<Symbols>& branches) {
-    std::map<int, size_t> counts;
-    for (const Symbols& branch : branches)
-      for (int name : branch.stores)
-        if (stores.count(name) == 0) ++counts[name];
+    const std::set<int> before = stores;
     for (const Symbols& branch : branches) {
       for (const auto& [name, load] : branch.loads) loads[name] = load;
       stores.insert(branch.stores.begin(), branch.stores.end());
     }
-    for (const auto& [name, count] : counts)
-      if (count != branches.size()) loads[name] = outer_knows(name) ? Load::kKnown : Load::kResolve;
+    for (int name : stores)
+      if (before.count(name) == 0) loads[name] = outer_knows(name) ? Load::kKnown : Load::kResolve;
   }
 };
 
@@ -90,16 +88,11 @@ class Resolver {
 
   void visit_if(const Statement& s, Symbols& symbols) {
     visit(*s.exprs[0], symbols);
-    std::vector<Symbols> branches(3, symbols);
-    visit(s.branches[0], branches[0]);
-    for (size_t i = 1; i < s.exprs.size(); ++i) {
-      visit(*s.exprs[i], branches[1]);
-      // Jinja2 holds an elif to be an `if` of its own inside the second branch.
-      std::vector<Symbols> inner(3, branches[1]);
-      visit(s.branches[i], inner[0]);
-      branches[1].merge(inner);
+    std::vector<Symbols> branches(s.branches.size(), symbols);
+    for (size_t i = 0; i < s.branches.size(); ++i) {
+      if (i > 0 && i < s.exprs.size()) visit(*s.exprs[i], branches[i]);
+      visit(s.branches[i], branches[i]);
     }
-    if (s.branches.size() > s.exprs.size()) visit(s.branches.back(), branches[2]);
     symbols.merge(branches);
   }
 

@@ -32,7 +32,6 @@ Value letter_case(Heap& heap, const Value& v, const Arguments& a) {
 std::string title_words(std::string_view text) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
-    const size_t begin = at;
     const auto separates = [](uint32_t c) {
       return is_space(c) || c == '-' || c == '(' || c == '{' || c == '[' || c == '<';
     };
@@ -45,10 +44,16 @@ std::string title_words(std::string_view text) {
     const size_t rest = at;
     for (size_t next = at; next < text.size(); at = next)
       if (separates(next_code_point(text, next))) break;
-    (void)begin;
     out += to_lower(text.substr(rest, at - rest));
   }
   return out;
+}
+
+Value title_filter(Heap& heap, const Value& v, const Arguments& a) {
+  bind("title", a, {});
+  const Value text = as_text(heap, v);
+  heap.spend_bytes(text.string().text.size() * 8);
+  return heap.text(title_words(text.string().text), text.string().trusted());  // plain, whatever came in
 }
 
 Value replace_filter(Heap& heap, const Value& v, const Arguments& a) {
@@ -357,7 +362,7 @@ constexpr FilterEntry kFilters[] = {
     {"lower", letter_case<to_lower>},
     {"upper", letter_case<to_upper>},
     {"capitalize", letter_case<capitalize>},
-    {"title", letter_case<title_words>},
+    {"title", title_filter},
     {"replace", replace_filter},
     {"indent", indent},
     {"format", format},
