@@ -3,6 +3,7 @@
 #include <boost/json.hpp>
 #include <set>
 
+#include "apps/ingle/json_text.h"
 #include "apps/ingle/setup.h"
 #include "apps/ingle/statistics.h"
 #include "apps/ingle/table.h"
@@ -47,7 +48,7 @@ boost::json::object result_json(const BenchResult& result, const MachineInfo& ma
 }
 
 std::string csv_field(const boost::json::value& value) {
-  if (!value.is_string()) return boost::json::serialize(value);
+  if (!value.is_string()) return json_text(value);
   std::string text = "\"";
   for (const char c : value.get_string()) text += c == '"' ? std::string("\"\"") : std::string(1, c);
   return text + '"';
@@ -123,8 +124,8 @@ std::string bench_report(const std::vector<BenchResult>& results, const std::str
   std::string text;
   if (format == "json") text += "[\n";
   for (size_t i = 0; i < rows.size(); ++i)
-    text += (format == "json" ? "  " : "") + boost::json::serialize(rows[i]) +
-            (format == "json" && i + 1 < rows.size() ? ",\n" : "\n");
+    text +=
+        (format == "json" ? "  " : "") + json_text(rows[i]) + (format == "json" && i + 1 < rows.size() ? ",\n" : "\n");
   if (format == "json") text += "]\n";
   return text;
 }

@@ -7,6 +7,7 @@
 #include "apps/ingle/chat/line_joiner.h"
 #include "apps/ingle/fail.h"
 #include "apps/ingle/files.h"
+#include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/setup.h"
 #include "apps/ingle/signals.h"
@@ -247,9 +248,9 @@ void Chat::list_settings() const {
     } else if (option->name == "seed") {
       value = std::to_string(seed_);
     } else if (const boost::json::value* setting = sampling.if_contains(key)) {
-      value = boost::json::serialize(*setting);
+      value = json_text(*setting);
     } else if (option->repeatable) {
-      value = boost::json::serialize(boost::json::value_from(arguments_.texts(option->name)));
+      value = json_text(boost::json::value_from(arguments_.texts(option->name)));
     } else {
       value = arguments_.text(option->name);
     }

@@ -4,6 +4,7 @@
 
 #include "apps/ingle/commands.h"
 #include "apps/ingle/exit_code.h"
+#include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/setup.h"
 #include "apps/ingle/table.h"
@@ -79,7 +80,7 @@ std::string as_json(const FileInfo& file, const std::vector<MemoryUse>& memory, 
   } else {
     object["memory_unknown_because"] = why_not;
   }
-  return boost::json::serialize(object) + "\n";
+  return json_text(object) + "\n";
 }
 
 std::string shortened(std::string text, size_t most) {
@@ -167,8 +168,8 @@ int inspect_file(const Arguments& arguments) {
   put("\nTypes\n{}", types_text(file));
   if (arguments.flag("tensors")) put("\nTensors\n{}", tensors_text(file));
   const int64_t context = arguments.integer("ctx-size");
-  put("\nMemory for a context of {} tokens\n{}",
-      context > 0 ? std::to_string(context) : "default size:", memory_text(memory, why_not));
+  const std::string size = context > 0 ? fmt::format("a context of {} tokens", context) : "the default context";
+  put("\nMemory for {}\n{}", size, memory_text(memory, why_not));
   return kSuccess;
 }
 

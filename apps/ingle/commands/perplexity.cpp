@@ -7,6 +7,7 @@
 #include "apps/ingle/exit_code.h"
 #include "apps/ingle/fail.h"
 #include "apps/ingle/files.h"
+#include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/perplexity/distribution.h"
 #include "apps/ingle/perplexity/logits_file.h"
@@ -17,6 +18,8 @@
 
 namespace ingle::app {
 namespace {
+
+constexpr uint64_t kWorthSaying = 1'000'000'000;  // a file of --save-logits this large deserves a word before
 
 // What --kl finds: how this model's distributions differ from the kept ones.
 struct Divergence {
@@ -142,16 +145,17 @@ int run_perplexity(const Arguments& arguments) {
   Session session(model, options);
   std::optional<LogitsWriter> writer;
   if (keep) {
-    note("keeping {} rows of {} in {}", windows.count() * windows.scored(),
-         format_bytes(static_cast<double>(LogitsWriter::file_bytes(windows, vocabulary))),
-         printable(arguments.text("save-logits")));
+    const uint64_t bytes = LogitsWriter::file_bytes(windows, vocabulary);
+    if (bytes > kWorthSaying || arguments.flag("verbose"))
+      note("keeping {} distributions in {}: {}", windows.count() * windows.scored(),
+           printable(arguments.text("save-logits")), format_bytes(static_cast<double>(bytes)));
     writer.emplace(arguments.text("save-logits"), windows, vocabulary);
   }
   const Measured measured =
       measure(session, windows, kept ? &*kept : nullptr, writer ? &*writer : nullptr, arguments.flag("verbose"));
   if (writer) writer->commit();
   const boost::json::object result = as_json(measured, windows, session);
-  write_stdout(arguments.flag("json") ? boost::json::serialize(result) + "\n" : as_text(result));
+  write_stdout(arguments.flag("json") ? json_text(result) + "\n" : as_text(result));
   return kSuccess;
 }
 

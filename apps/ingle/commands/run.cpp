@@ -8,6 +8,7 @@
 #include "apps/ingle/explain.h"
 #include "apps/ingle/fail.h"
 #include "apps/ingle/files.h"
+#include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/setup.h"
 #include "apps/ingle/terminal.h"
@@ -70,7 +71,7 @@ int answer_once(Session& session, const Arguments& arguments, const std::string&
     settings["sampling"] = std::move(sampling);
     object["settings"] = std::move(settings);
     object["version"] = version();
-    put("{}\n", boost::json::serialize(object));
+    put("{}\n", json_text(object));
   } else if (!generation.text.ends_with('\n')) {
     write_stdout("\n");
   }
@@ -107,7 +108,7 @@ int run_model(const Arguments& arguments) {
     note("context: {} tokens, cache {} and {}", session.options().context, session.options().cache_type_k,
          session.options().cache_type_v);
     note("seed: {}", seed);
-    note("sampling: {}", boost::json::serialize(to_json(sampler_options(arguments, model))));
+    note("sampling: {}", json_text(to_json(sampler_options(arguments, model))));
   }
   int status = kSuccess;
   if (prompt) {

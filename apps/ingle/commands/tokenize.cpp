@@ -5,6 +5,7 @@
 #include "apps/ingle/exit_code.h"
 #include "apps/ingle/fail.h"
 #include "apps/ingle/files.h"
+#include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/setup.h"
 #include "apps/ingle/table.h"
@@ -37,7 +38,7 @@ std::string as_json(const Model& model, const std::vector<TokenId>& ids) {
     }
     tokens.push_back(std::move(token));
   }
-  return boost::json::serialize(boost::json::object{{"count", ids.size()}, {"tokens", std::move(tokens)}}) + "\n";
+  return json_text({{"count", ids.size()}, {"tokens", std::move(tokens)}}) + "\n";
 }
 
 int tokenize_text(const Arguments& arguments) {

@@ -1,0 +1,191 @@
+#!/bin/sh
+# The program from outside: bad input gives one line on stderr and the documented status, good input the right output.
+# usage: cli_test.sh PATH_OF_INGLE [PATH_OF_A_MODEL]
+# The model needs a tokenizer; without one, the checks that need a model are left out.
+set -u
+ingle=$1
+model=${2:-${XDG_CACHE_HOME:-$HOME/.cache}/ingle/models/smollm2-135m-instruct.gguf}
+unset INGLE_MODEL INGLE_THREADS INGLE_ISA
+work=$(mktemp -d "${TMPDIR:-/tmp}/ingle_cli_XXXXXX")
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+skipped=0
+
+report() {  # report TEXT: a check that failed
+  failed=$((failed + 1))
+  echo "FAILED: $1"
+  sed 's/^/    stderr: /' "$work/err"
+}
+
+# What the library warns of in a good model is no part of what is checked here.
+without_warnings() {
+  grep -v '^ingle: warning: ' "$work/err" > "$work/err2"
+  mv "$work/err2" "$work/err"
+}
+
+# refuses STATUS PATTERN ARGUMENTS...: fails with that status and one line that begins with "ingle: " and has the pattern.
+refuses() {
+  status=$1
+  pattern=$2
+  shift 2
+  "$ingle" "$@" > "$work/out" 2> "$work/err"
+  got=$?
+  judge "$status" "$pattern" "$got" "ingle $*"
+}
+
+judge() {  # judge STATUS PATTERN GOT NAME
+  without_warnings
+  if [ "$3" -ne "$1" ]; then
+    report "$4: status $3, not $1"
+  elif [ "$(wc -l < "$work/err")" -ne 1 ]; then
+    report "$4: $(wc -l < "$work/err") lines on stderr, not 1"
+  elif ! grep -q '^ingle: ' "$work/err"; then
+    report "$4: the line does not begin with 'ingle: '"
+  elif ! grep -q -e "$2" "$work/err"; then
+    report "$4: no '$2' in the line"
+  else
+    passed=$((passed + 1))
+  fi
+}
+
+# gives PATTERN ARGUMENTS...: succeeds, with the pattern on stdout and nothing on stderr.
+gives() {
+  pattern=$1
+  shift
+  "$ingle" "$@" > "$work/out" 2> "$work/err" < /dev/null
+  got=$?
+  without_warnings
+  if [ "$got" -ne 0 ]; then
+    report "ingle $*: status $got"
+  elif [ -s "$work/err" ]; then
+    report "ingle $*: something on stderr"
+  elif ! grep -q -e "$pattern" "$work/out"; then
+    report "ingle $*: no '$pattern' on stdout"
+  else
+    passed=$((passed + 1))
+  fi
+}
+
+skip() {
+  skipped=$((skipped + 1))
+  echo "skipped: $1"
+}
+
+# Options and commands
+gives 'Usage:' --help
+gives 'Usage:' run --help
+gives 'Usage:' help bench
+gives '^ingle [0-9]' --version
+gives 'isas:' version -v
+gives 'complete -o filenames' completion bash
+refuses 2 "did you mean 'run'" rnu
+refuses 2 'did you mean --ctx-size' run x.gguf --ctxsize 5
+refuses 2 "'abc' is not an integer; it takes an integer from" run x.gguf -c abc
+refuses 2 "'1.5' is out of range; it takes a number from 0 to 1" run x.gguf --top-p 1.5
+refuses 2 'needs a value' run x.gguf -c
+refuses 2 'one argument too many' run x.gguf y.gguf
+refuses 2 'no model' run -p hi
+refuses 2 'SHELL is missing' completion
+
+# Files that are no models
+printf '' > "$work/empty.gguf"
+printf 'This is a text, not a model.\nIt has two lines.\n' > "$work/text.gguf"
+printf 'GGUF' > "$work/magic.gguf"
+refuses 3 "$work/absent.gguf" run "$work/absent.gguf" -p hi
+refuses 3 'one of: smollm2' inspect no-such-model
+for command in run inspect; do
+  for file in "$work" "$work/empty.gguf" "$work/text.gguf" "$work/magic.gguf"; do
+    if [ "$command" = run ]; then set -- -p hi; else set --; fi
+    "$ingle" "$command" "$file" "$@" > "$work/out" 2> "$work/err"
+    got=$?
+    expected=4
+    [ -d "$file" ] && { [ "$got" -eq 4 ] || expected=7; }
+    judge $expected "$(basename "$file")" $got "ingle $command $(basename "$file")"
+  done
+done
+XDG_CACHE_HOME=$work "$ingle" run smollm2 -p hi > "$work/out" 2> "$work/err"
+judge 3 'quickstart' $? 'a catalogue model that is not here'
+
+# Output that cannot be written
+"$ingle" --help >&- 2> "$work/err"
+judge 7 'closed' $? 'closed stdout'
+if [ -e /dev/full ]; then
+  "$ingle" --help > /dev/full 2> "$work/err"
+  judge 7 'No space left' $? 'full disk'
+fi
+# The reader is gone before anything is written, since it closes its end before the program starts.
+{ sleep 0.3; "$ingle" --help 2> "$work/err"; echo $? > "$work/status"; } | true
+judge 7 'closed the pipe' "$(cat "$work/status")" 'broken pipe'
+refuses 7 'no-such-directory' generate commands-page "$work/no-such-directory/page.md"
+touch "$work/folder"
+refuses 7 'folder' generate man "$work/folder/man"
+
+# With a model
+if [ ! -f "$model" ]; then
+  skip "checks with a model: no $model"
+else
+  head -c 1000000 "$model" > "$work/cut.gguf"
+  refuses 4 'cut.gguf' run "$work/cut.gguf" -p hi
+  # The same length, so that all offsets stay true: another architecture's name.
+  sed 's/general.architecture\(.\{12\}\)llama/general.architecture\1xxxxx/' "$model" > "$work/other.gguf"
+  if cmp -s "$model" "$work/other.gguf"; then
+    skip 'wrong architecture: the model is no llama'
+  else
+    refuses 5 'xxxxx' run "$work/other.gguf" -p hi
+  fi
+  # The header's tensor count, 8 bytes at 8, set to zero: a vocabulary without tensors.
+  cp "$model" "$work/other.gguf"
+  head -c 8 /dev/zero | dd of="$work/other.gguf" bs=1 seek=8 conv=notrunc 2> "$work/err"
+  refuses 4 'other.gguf.*token_embd' run "$work/other.gguf" -p hi
+  gives '^[0-9 ]*$' tokenize "$work/other.gguf" -p 'Hello there' --ids
+  rm -f "$work/other.gguf" "$work/cut.gguf"
+  refuses 2 'the context holds 16' run "$model" -c 16 -p 'one two three four five six seven eight nine ten eleven twelve thirteen'
+  refuses 6 '[0-9]' run "$model" -c 16777216 -p hi
+  refuses 2 'the prompt is empty' run "$model" -p ''
+  printf 'abc\377def' > "$work/latin"
+  "$ingle" run "$model" < "$work/latin" > "$work/out" 2> "$work/err"
+  judge 2 'standard input: not UTF-8: byte 0xff at offset 3' $? 'invalid UTF-8 on stdin'
+  refuses 2 'not UTF-8: byte 0xff at offset 3' run "$model" -f "$work/latin"
+  refuses 3 'no-such-prompt' run "$model" -f "$work/no-such-prompt"
+  refuses 2 'there is no token 99999999' run "$model" -p hi --logit-bias 99999999+1
+  refuses 2 "'heat' is not known" run "$model" -p hi --samplers 'top_k;heat'
+  refuses 2 'no-such-isa' run "$model" -p hi --isa no-such-isa
+  "$ingle" run "$model" -p hi -n 8 --temp 0 > /dev/full 2> "$work/err"
+  judge 7 'No space left' $? 'an answer to a full disk'
+  "$ingle" run "$model" -p hi -n 8 >&- 2> "$work/err"
+  judge 7 'closed' $? 'an answer to a closed stdout'
+
+  gives . run "$model" -p 'Say hello.' -n 8 --temp 0
+  cp "$work/out" "$work/first"
+  gives . run "$model" -p 'Say hello.' -n 8 --temp 0
+  if cmp -s "$work/out" "$work/first"; then passed=$((passed + 1)); else report 'the greedy answer is not the same twice'; fi
+  printf 'Say hello.\n' | "$ingle" run "$model" -n 8 --temp 0 > "$work/out" 2> "$work/err"
+  if cmp -s "$work/out" "$work/first"; then passed=$((passed + 1)); else report 'a prompt from a pipe is answered otherwise'; fi
+  gives '"finish":"length"' run "$model" -p hi -n 3 --json --ignore-eos --seed 7
+  gives '"seed":7' run "$model" -p hi -n 3 --json --seed 7
+  gives '"generated":3' run "$model" -p hi -n 3 --json --ignore-eos --raw
+  gives '^[0-9 ]*$' tokenize "$model" -p 'Hello there' --ids
+  gives 'general.architecture' inspect "$model"
+  gives '"memory":' inspect "$model" --json
+  refuses 2 'a window 512' perplexity "$model" -f "$work/first"
+  refuses 4 'not a file of --save-logits' perplexity "$model" --kl "$work/text.gguf"
+  "$ingle" bench "$model" -p 8 -n 4 -r 2 -o jsonl > "$work/out" 2> "$work/err"
+  if [ "$(grep -c '"tokens_per_second":' "$work/out")" -eq 2 ]; then passed=$((passed + 1)); else report 'bench -o jsonl: not two lines'; fi
+  "$ingle" bench "$model" -p 8 -n 0 -r 1 -o csv > "$work/out" 2> "$work/err"
+  if [ "$(wc -l < "$work/out")" -eq 2 ]; then passed=$((passed + 1)); else report 'bench -o csv: not two lines'; fi
+
+  # Distributions kept and compared with themselves: no divergence beyond rounding, nothing left of a failed try.
+  for i in $(seq 60); do echo "The $i. line of a text that is long enough to be cut into windows of tokens."; done > "$work/long"
+  "$ingle" perplexity "$model" -f "$work/long" -c 64 --chunks 2 --save-logits "$work/kept" --json > "$work/out" 2> "$work/err" \
+    || report 'perplexity --save-logits'
+  "$ingle" perplexity "$model" --kl "$work/kept" --json > "$work/out" 2> "$work/err" || report 'perplexity --kl'
+  if grep -q '"same_top_percent":100,' "$work/out"; then passed=$((passed + 1)); else report "a model differs from itself: $(cat "$work/out")"; fi
+  refuses 7 'No space left' perplexity "$model" -f "$work/long" -c 64 --chunks 1 --save-logits /dev/full
+  mkdir "$work/kept_here"
+  refuses 2 'a window 4096' perplexity "$model" -f "$work/long" -c 4096 --save-logits "$work/kept_here/kept"
+  if [ -z "$(find "$work/kept_here" -type f)" ]; then passed=$((passed + 1)); else report 'a failed measurement left a file'; fi
+fi
+
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ]
