@@ -1,5 +1,7 @@
 #include "runtime/json_text.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <boost/json.hpp>
 #include <cmath>

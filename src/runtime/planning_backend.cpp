@@ -17,8 +17,15 @@ std::unique_ptr<Matrix> describe(std::string name, const ConstTensorView& w, siz
 
 }  // namespace
 
+// A few rows are really packed: how many bytes a row takes is the backend's business.
 std::unique_ptr<Matrix> PlanningBackend::pack(std::string name, const ConstTensorView& w) {
-  return describe(std::move(name), w, w.bytes());
+  constexpr int64_t kSampleRows = 64;
+  const int64_t rows = w.shape.rows();
+  if (rows <= kSampleRows) return describe(name, w, real_.pack(name, w)->bytes);
+  ConstTensorView sample = w;
+  sample.shape = {kSampleRows, w.shape.columns()};
+  const double row_bytes = static_cast<double>(real_.pack(name, sample)->bytes) / kSampleRows;
+  return describe(name, w, static_cast<size_t>(row_bytes * static_cast<double>(rows)));
 }
 
 std::unique_ptr<Matrix> PlanningBackend::table(std::string name, const ConstTensorView& w) {
