@@ -1,8 +1,9 @@
 // One line a backend.
-#include "backend/backend.h"
-#include "backend/cpu/cpu_backend.h"
 #include <fmt/ranges.h>
 
+#include "backend/backend.h"
+#include "backend/cpu/cpu_backend.h"
+#include "backend/processor.h"
 #include "base/error.h"
 
 namespace ingle {
@@ -29,6 +30,15 @@ std::unique_ptr<Backend> make_backend(std::string_view name, const BackendOption
     if (entry.name == name) return entry.make(options);
   }
   throw_error(ErrorCode::kNotFound, "backend '{}': there is {}", name, fmt::join(backend_names(), ", "));
+}
+
+ProcessorInfo processor_info() {
+  const cpu::CpuFeatures features = cpu::detect_features();
+  ProcessorInfo info{{}, cpu::describe(features), cpu::physical_cores()};
+  for (const cpu::IsaEntry& entry : cpu::isa_entries()) {
+    if (entry.runs(features)) info.isas.emplace_back(entry.name);
+  }
+  return info;
 }
 
 }  // namespace ingle

@@ -6,8 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/dispatch.h"
+#include "backend/processor.h"
 #include "ingle/engine.h"
 
 namespace ingle {
@@ -27,23 +26,17 @@ std::string processor_name() {
 }  // namespace
 
 MachineInfo Engine::machine() {
+  const ProcessorInfo processor = processor_info();
   MachineInfo info;
   info.processor = processor_name();
   info.logical_cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  info.physical_cores = cpu::physical_cores();
+  info.physical_cores = processor.physical_cores;
   info.memory_bytes = static_cast<uint64_t>(std::max(0L, sysconf(_SC_PHYS_PAGES))) *
                       static_cast<uint64_t>(std::max(0L, sysconf(_SC_PAGESIZE)));
-  info.features = cpu::describe(cpu::detect_features());
+  info.features = processor.features;
   return info;
 }
 
-std::vector<std::string> Engine::isas() {
-  const cpu::CpuFeatures features = cpu::detect_features();
-  std::vector<std::string> names;
-  for (const cpu::IsaEntry& entry : cpu::isa_entries()) {
-    if (entry.runs(features)) names.emplace_back(entry.name);
-  }
-  return names;
-}
+std::vector<std::string> Engine::isas() { return processor_info().isas; }
 
 }  // namespace ingle
