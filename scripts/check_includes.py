@@ -22,7 +22,7 @@ SOURCE_FOLDERS = {
     "nn": ["tensor", "batch", "backend/backend.h"],
     # text/tokenizer.h: the plain struct Vocabulary, which a loader fills from the file.
     "models": ["nn", "gguf", "quant", "tensor", "batch", "backend/backend.h", "text/tokenizer.h"],
-    "runtime": ["quant", "tensor", "gguf", "text", "batch", "backend/backend.h", "nn", "models", "ingle"],
+    "runtime": ["quant", "tensor", "gguf", "text", "batch", "backend/backend.h", "backend/processor.h", "nn", "models", "ingle"],
 }
 BACKENDS = ["cpu", "cuda", "vulkan"]  # folders of src/backend that never include one another
 # The one file that knows all backends; what a backend shows it is its factory.
