@@ -63,7 +63,7 @@ Value Interpreter::evaluate(const Expr& expr, Environment& env) {
 
 Value Interpreter::evaluate_name(const Expr& expr, Environment& env) {
   const Value* found = env.find(expr.symbol);
-  return found != nullptr ? *found : missing(heap_, Value(), program_.name_of(expr.symbol));
+  return found != nullptr ? *found : heap_.missing({}, program_.name_of(expr.symbol));
 }
 
 Value Interpreter::evaluate_items(const Expr& expr, Environment& env) {

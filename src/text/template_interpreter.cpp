@@ -6,8 +6,12 @@
 namespace ingle::jinja {
 
 Environment::Environment(Environment* parent, const Scope* scope) : parent_(parent) {
-  if (scope != nullptr)
-    for (int symbol : scope->hidden) slots_.push_back({symbol, true, Value()});
+  if (scope != nullptr) reset(*scope);
+}
+
+void Environment::reset(const Scope& scope) {
+  slots_.clear();
+  for (int symbol : scope.hidden) slots_.push_back({symbol, true, Value()});
 }
 
 const Environment::Slot* Environment::own(int symbol) const {
@@ -131,10 +135,15 @@ Flow Interpreter::execute_if(const Statement& s, Environment& env) {
 Flow Interpreter::execute_for(const Statement& s, Environment& env, const Value& items, int depth0) {
   auto* loop = heap_.make<Loop>(*this, s, env, iterate(heap_, items), depth0);
   const int loop_symbol = program_.find_symbol("loop");
+  Environment* scope = nullptr;
   bool completed = false;  // one iteration got to the end of the body
   while (loop->advance()) {
     heap_.spend(1);
-    Environment& body = inner(env, &s.scope);
+    if (scope == nullptr || !s.plain)
+      scope = &inner(env, &s.scope);
+    else
+      scope->reset(s.scope);
+    Environment& body = *scope;
     assign(s.targets[0], *loop->current, body);
     if (loop_symbol >= 0) body.set(heap_, loop_symbol, Value(Kind::kLoop, loop));
     const Flow flow = execute(s.scope.body, body);

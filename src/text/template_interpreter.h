@@ -17,6 +17,8 @@ class Environment : public Object {
   void index(size_t symbols) { places_.assign(symbols, -1); }
 
   void set(Heap& heap, int symbol, Value value);
+  // As it was when made for `scope`.
+  void reset(const Scope& scope);
   // nullptr when no scope has it, or the innermost that has it hides it.
   const Value* find(int symbol) const;
 

@@ -186,6 +186,30 @@ std::unique_ptr<Statement> Parser::if_() {
   return s;
 }
 
+namespace {
+
+// Whether something made in this body may read the names of the scope around it after the body is done: a macro, or a
+// loop that can be asked for its next item or called again.
+bool captures_names(const Body& body) {
+  return std::any_of(body.begin(), body.end(), [](const auto& s) {
+    switch (s->kind) {
+      case StatementKind::kMacro:
+      case StatementKind::kCall:
+      case StatementKind::kBlock:
+        return true;
+      case StatementKind::kFor:
+        if (s->recursive || s->exprs[1] != nullptr) return true;
+        break;
+      default:
+        break;
+    }
+    return captures_names(s->scope.body) || (s->otherwise != nullptr && captures_names(s->otherwise->body)) ||
+           std::any_of(s->branches.begin(), s->branches.end(), captures_names);
+  });
+}
+
+}  // namespace
+
 std::unique_ptr<Statement> Parser::for_() {
   auto s = make(StatementKind::kFor);
   next();
@@ -207,6 +231,7 @@ std::unique_ptr<Statement> Parser::for_() {
   }
   may_break_ = outer;
   --loops_;
+  s->plain = !captures_names(s->scope.body);
   expect_name("endfor");
   return s;
 }

@@ -223,9 +223,22 @@ std::string_view type_name(const Value& value) {
   return "object";
 }
 
-Value missing(Heap& heap, Value owner, Value key) {
+Value Heap::missing(std::string_view owner, const Value& name) {
+  auto& known = missing_[{owner.data(), name.object}];
+  if (known.object == nullptr) {
+    charge(64);
+    auto* undefined = make<Undefined>();
+    undefined->owner = owner;
+    undefined->key = name;
+    known = Value(Kind::kUndefined, undefined);
+  }
+  return known;
+}
+
+Value missing(Heap& heap, const Value& owner, const Value& key) {
+  if (key.is_string()) return heap.missing(type_name(owner), key);
   auto* undefined = heap.make<Undefined>();
-  undefined->owner = owner;
+  undefined->owner = type_name(owner);
   undefined->key = key;
   return Value(Kind::kUndefined, undefined);
 }
@@ -240,9 +253,8 @@ std::string undefined_message(const Value& value) {
   if (value.object == nullptr) return "an undefined value is used";
   const auto& undefined = value.as<Undefined>();
   if (!undefined.message.empty()) return undefined.message;
-  if (undefined.owner.is_undefined()) return fmt::format("'{}' is undefined", undefined.key.string().text);
-  const bool none = undefined.owner.is(Kind::kNone);
-  const std::string owner = none ? "None" : fmt::format("{} object", type_name(undefined.owner));
+  if (undefined.owner.empty()) return fmt::format("'{}' is undefined", undefined.key.string().text);
+  const std::string owner = undefined.owner == "NoneType" ? "None" : fmt::format("{} object", undefined.owner);
   if (undefined.key.is_string()) return fmt::format("'{}' has no attribute '{}'", owner, undefined.key.string().text);
   if (undefined.key.is(Kind::kInt)) return fmt::format("{} has no element {}", owner, int_text(undefined.key.integer));
   return fmt::format("{} has no such element", owner);

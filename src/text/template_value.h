@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -145,6 +146,8 @@ class Heap {
   Value text(std::string_view text, bool trusted = true);
   Value list(std::vector<Value> items);
   Value tuple(std::vector<Value> items);
+  // Of a missing name or attribute: templates ask for them all the time (`x is defined`), so one is made for each.
+  Value missing(std::string_view owner, const Value& name);
   void push(std::vector<Value>& items, Value value) {
     charge(sizeof(Value));
     items.push_back(value);
@@ -176,6 +179,7 @@ class Heap {
   size_t bytes_ = 0;
   int depth_ = 0;
   std::vector<std::unique_ptr<Object>> objects_;
+  std::map<std::pair<const char*, const Object*>, Value> missing_;
 };
 
 // A stretch of text from one origin: the template itself, or what the conversation brought along.
@@ -273,11 +277,11 @@ struct View : Object {
 
 // Why a value is missing. Without one it is just undefined.
 struct Undefined : Object {
-  Value owner;          // whose attribute or item it would be; undefined: a variable
-  Value key;            // a string: the name; else an item
-  std::string message;  // said instead, when not empty
-  bool unsafe = false;  // an attribute the sandbox hides; calling it is an error
-  Value method;         // of an unsafe one we can call nevertheless (append, pop)
+  std::string_view owner;  // type of what it would be an attribute or item of; empty: a variable
+  Value key;               // a string: the name; else an item
+  std::string message;     // said instead, when not empty
+  bool unsafe = false;     // an attribute the sandbox hides; calling it is an error
+  Value method;            // of an unsafe one we can call nevertheless (append, pop)
 };
 
 // What a call passes. Names are strings of the template, or keys of an object spread with **.
@@ -314,7 +318,7 @@ inline Sequence& Value::sequence() const { return as<Sequence>(); }
 inline Dict& Value::dict() const { return as<Dict>(); }
 
 std::string_view type_name(const Value& value);  // Python's: 'str', 'dict', 'NoneType', ...
-Value missing(Heap& heap, Value owner, Value key);
+Value missing(Heap& heap, const Value& owner, const Value& key);
 Value missing(Heap& heap, std::string_view message);
 [[noreturn]] void fail_undefined(const Value& undefined);
 std::string undefined_message(const Value& undefined);

@@ -130,8 +130,8 @@ TEST(TemplateLimitsTest, ALongChainThatIsNotDeepIsFine) {
 }
 
 TEST(TemplateLimitsTest, EndlessWorkStopsAtTheLimitOfSteps) {
-  const std::string loops = repeated("{% for i in range(100000) %}", 5) + repeated("{% endfor %}", 5);
-  EXPECT_NE(failure(loops, {}, ErrorCode::kOutOfMemory).find("steps"), std::string::npos);
+  const std::string loops = repeated("{% for i in range(1000) %}", 5) + repeated("{% endfor %}", 5);
+  EXPECT_NE(failure(loops, {.steps = 100'000}, ErrorCode::kOutOfMemory).find("100000 steps"), std::string::npos);
 }
 
 TEST(TemplateLimitsTest, EndlessRecursionStopsAtTheLimitOfDepth) {
