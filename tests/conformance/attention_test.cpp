@@ -1,0 +1,163 @@
+// The cache and attention over it: every cache type, awkward head sizes and groups, several sequences in one step,
+// windows, soft caps, rows left out. Cache memory starts as bytes 0xff, which read as NaN in every type: what was never
+// written must never count.
+#include <fmt/format.h>
+
+#include "ingle/error.h"
+#include "tests/conformance/cache.h"
+#include "tests/conformance/data.h"
+#include "tests/conformance/machine.h"
+#include "tests/conformance/reference.h"
+
+namespace ingle::conformance {
+namespace {
+
+using AttentionTest = OnMachine;
+
+struct Case {
+  DType k_type = DType::kF16, v_type = DType::kF16;
+  int64_t kv_heads = 2, group = 1, k_dim = 64, v_dim = 64;
+  AttentionOptions options = {.scale = 0.125f};
+  std::vector<SequenceRows> runs = {{0, 5}};  // what was there, and what comes
+  std::vector<int32_t> kept = {};             // rows of the step that attend; empty: all
+};
+
+std::string describe(const Case& c) {
+  std::string text = fmt::format("k {} v {}, {} heads x {}, k_dim {}, v_dim {}, window {}, cap {}, runs",
+                                 format_of(c.k_type).name, format_of(c.v_type).name, c.kv_heads, c.group, c.k_dim,
+                                 c.v_dim, c.options.window, c.options.soft_cap);
+  for (const SequenceRows& run : c.runs) text += fmt::format(" {}+{}", run.before, run.rows);
+  return text;
+}
+
+void compare_attention(const Machine& machine, const Case& c) {
+  const auto backend = machine.backend();
+  const auto ops = backend->make_ops();
+  Cache cache(backend->kv_layout(c.k_type, c.v_type, c.kv_heads, c.k_dim, c.v_dim), c.runs);
+  ops->begin_step();
+  const Step step = cache.fill(*ops, 7);
+  if (c.options.window > 0) cache.drop_passed(c.options.window);
+  const int64_t heads = c.kv_heads * c.group;
+  Rows all(step.set().size(), heads * c.k_dim, 11);
+  const Step kept = c.kept.empty() ? step : step.only(c.kept);
+  Tensor q = all.tensor(step.set().size());
+  if (!c.kept.empty()) q = ops->gather_rows(q, kept.rows);
+  const Tensor result = ops->attention(Ops::split_heads(q, heads), cache.layer(), kept.set(), c.options);
+  ASSERT_EQ(result.rows(), kept.set().size());
+  ASSERT_EQ(result.row_size(), heads * c.v_dim);
+
+  for (const RowRun& run : kept.runs) {
+    for (int64_t r = run.first_row; r < run.first_row + run.rows; ++r) {
+      for (int64_t h = 0; h < heads; ++h) {
+        const History& history = cache.history(run.slot, h / c.group);
+        const int32_t position = kept.positions[static_cast<size_t>(r)];
+        const std::vector<double> expected = attend(q.row(r) + h * c.k_dim, history, position, c.options);
+        for (int64_t d = 0; d < c.v_dim; ++d) {
+          const double got = result.row(r)[h * c.v_dim + d], want = expected[static_cast<size_t>(d)];
+          // An average of values of size 1 (at most 2 sqrt 3); weights carry the error of a score of some units, and of
+          // exp.
+          ASSERT_LE(std::fabs(got - want), 1e-5) << describe(c) << ": row " << r << " at " << position << ", head " << h
+                                                 << ", channel " << d << ": " << got << ", not " << want;
+        }
+      }
+    }
+  }
+}
+
+TEST_P(AttentionTest, EveryPairOfCacheTypes) {
+  for (DType k : {DType::kF32, DType::kF16, DType::kQ8_0}) {
+    for (DType v : {DType::kF32, DType::kF16, DType::kQ8_0}) {
+      compare_attention(GetParam(), {.k_type = k, .v_type = v, .group = 3, .runs = {{70, 9}, {130, 1}}});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(AttentionTest, AwkwardHeadSizes) {
+  for (DType type : {DType::kF32, DType::kF16, DType::kQ8_0}) {
+    for (int64_t dim : {16, 20, 24, 64, 80, 96, 128, 256}) {
+      for (int64_t v_dim : {dim, int64_t{64}, int64_t{20}}) {
+        if (GetParam().emulated && v_dim == 64) continue;
+        compare_attention(
+            GetParam(),
+            {.k_type = type, .v_type = type, .group = 3, .k_dim = dim, .v_dim = v_dim, .runs = {{60, 7}, {3, 2}}});
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(AttentionTest, GroupsOfAnySize) {
+  for (int64_t group : {1, 2, 3, 4, 5, 6, 7, 8, 13, 32, 71}) {
+    compare_attention(GetParam(), {.kv_heads = 1, .group = group, .k_dim = 24, .v_dim = 32, .runs = {{66, 3}, {0, 1}}});
+    compare_attention(GetParam(), {.kv_heads = 2, .group = group, .k_dim = 16, .v_dim = 16, .runs = {{1, 40}}});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(AttentionTest, SequencesOfDifferentLengthsInOneStep) {
+  const std::vector<SequenceRows> runs = {{0, 1},   {63, 1},  {64, 1},   {255, 2}, {256, 4},
+                                          {511, 1}, {0, 130}, {300, 40}, {62, 5}};
+  compare_attention(GetParam(), {.group = 2, .k_dim = 32, .v_dim = 32, .runs = runs});
+  compare_attention(
+      GetParam(), {.k_type = DType::kQ8_0, .v_type = DType::kQ8_0, .group = 8, .k_dim = 32, .v_dim = 32, .runs = runs});
+}
+
+TEST_P(AttentionTest, WindowsWhosePassedBlocksAreGone) {
+  for (int32_t window : {1, 7, 64, 300}) {
+    for (DType type : {DType::kF16, DType::kQ8_0}) {
+      compare_attention(GetParam(), {.k_type = type,
+                                     .v_type = type,
+                                     .group = 3,
+                                     .k_dim = 16,
+                                     .v_dim = 32,
+                                     .options = {.scale = 0.25f, .window = window},
+                                     .runs = {{0, 5}, {63, 1}, {64, 3}, {400, 2}, {500, 100}, {700, 1}}});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST_P(AttentionTest, SoftCap) {
+  for (float cap : {0.05f, 2.0f, 30.0f}) {  // squashes everything, bends, hardly shows
+    compare_attention(
+        GetParam(), {.group = 2, .k_dim = 64, .options = {.scale = 0.5f, .soft_cap = cap}, .runs = {{80, 6}, {5, 1}}});
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_P(AttentionTest, OnlyTheRowsThatAreAskedFor) {
+  compare_attention(GetParam(),
+                    {.group = 3, .k_dim = 32, .runs = {{10, 30}, {70, 5}, {0, 9}, {300, 1}}, .kept = {29, 34, 40, 44}});
+  compare_attention(GetParam(),
+                    {.group = 3, .k_dim = 32, .runs = {{10, 30}, {70, 5}}, .kept = {0, 1, 2, 3, 4, 17, 29}});
+  compare_attention(GetParam(),
+                    {.k_dim = 32, .options = {.scale = 0.2f, .window = 7}, .runs = {{90, 200}}, .kept = {3, 199}});
+}
+
+TEST_P(AttentionTest, NoRowsGiveNoRows) {
+  const auto backend = GetParam().backend();
+  const auto ops = backend->make_ops();
+  const Cache cache(backend->kv_layout(DType::kF16, DType::kF16, 1, 16, 16), {{0, 1}});
+  ops->begin_step();
+  const Tensor q{.data = nullptr, .shape = {0, 2, 16}};
+  const Tensor result = ops->attention(q, cache.layer(), RowSet{}, {});
+  EXPECT_EQ(result.rows(), 0);
+  EXPECT_EQ(result.row_size(), 32);
+}
+
+TEST_P(AttentionTest, ACacheTypeWithoutKernelsIsRefusedByName) {
+  const auto backend = GetParam().backend();
+  try {
+    backend->kv_layout(DType::kQ6_K, DType::kF16, 1, 256, 256);
+    FAIL() << "Q6_K was taken";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    EXPECT_NE(std::string(error.what()).find("Q6_K"), std::string::npos) << error.what();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Isa, AttentionTest, testing::ValuesIn(every_machine()), machine_name);
+
+}  // namespace
+}  // namespace ingle::conformance
