@@ -20,10 +20,11 @@ INGLE_INLINE void store_some(float* p, F32 x, int count) {
 }
 
 // e^x to about 2 units in the last place: x = n ln 2 + r, |r| <= ln 2 / 2, Taylor polynomial of degree 7 for e^r, times 2^n.
-// Below -87.33 (also -infinity) the result is 0, above 88.37 it stays at the largest power.
+// Below -87.33 (also -infinity) the result stays at 1.2e-38, above 88.37 at the largest power. NaN stays NaN: min and max give their second
+// operand where one is none.
 INGLE_INLINE F32 exp(F32 x) {
   const F32 low = set1(-87.33654f);
-  const F32 clamped = min(max(x, low), set1(88.37626f));
+  const F32 clamped = min(set1(88.37626f), max(low, x));
   const F32 n = round(mul(clamped, set1(1.44269504088896341f)));
   F32 r = fma(n, set1(-0.693359375f), clamped);
   r = fma(n, set1(2.12194440e-4f), r);
@@ -41,12 +42,14 @@ INGLE_INLINE F32 sigmoid(F32 x) { return div(set1(1.0f), add(set1(1.0f), exp(sub
 // tanh(x) = 1 - 2 / (1 + e^2x); near zero, where that cancels, its series x - x^3/3 + 2x^5/15 - 17x^7/315.
 INGLE_INLINE F32 tanh(F32 x) {
   const F32 far = sub(set1(1.0f), div(set1(2.0f), add(set1(1.0f), exp(add(x, x)))));
-  const F32 x2 = mul(x, x);
+  // Cut to where it is used: a large series value would take the digits of `far` with it in the blend below.
+  const F32 small = min(max(x, set1(-0.125f)), set1(0.125f));
+  const F32 x2 = mul(small, small);
   F32 p = set1(-17.0f / 315.0f);
   p = fma(p, x2, set1(2.0f / 15.0f));
   p = fma(p, x2, set1(-1.0f / 3.0f));
   p = fma(p, x2, set1(1.0f));
-  const F32 near = mul(p, x);
+  const F32 near = mul(p, small);
   // min(1, max(0, (|x| - 0.1) * large)) is 0 below 0.1 and 1 above it, but for a sliver where both agree.
   const F32 weight = min(set1(1.0f), max(zero(), mul(sub(abs(x), set1(0.1f)), set1(1e6f))));
   return fma(weight, sub(far, near), near);

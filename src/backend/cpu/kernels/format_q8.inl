@@ -20,10 +20,6 @@ struct Q8_0Panel {
     __builtin_memcpy(out + 2 * r, in, 2);
     int8_t q[32];
     __builtin_memcpy(q, in + 2, 32);
-    // -128 * 127 * 2 would not fit vpmaddubsw's 16 bits where weights are signed; the reference quantiser never writes it.
-    if (!kByteUnsigned) {
-      for (int8_t& x : q) x = x == -128 ? static_cast<int8_t>(-127) : x;
-    }
     place_signed_bytes(q, r, out + 2 * kPanelRows);
   }
   INGLE_INLINE static void unpack(const uint8_t* in, Bytes (&q)[8][kPanelVectors], F32 (&scale)[kPanelVectors],

@@ -166,9 +166,13 @@ constexpr IntFormat int_format() {
 static void quantize_token(const float* x, int64_t n, uint8_t* group, int y, int group_tokens) noexcept {
   const int64_t stride = kActivationBytes * group_tokens;
   for (int64_t b = 0; b < n / 32; ++b, x += 32, group += stride) {
-    F32 largest = zero();
-    for (int i = 0; i < 32; i += kLanes) largest = max(largest, abs(load(x + i)));
-    const float amax = max_of(largest);
+    F32 largest = zero(), difference = zero();  // x - x is 0, or NaN where x is no finite number, which max may lose
+    for (int i = 0; i < 32; i += kLanes) {
+      const F32 v = load(x + i);
+      largest = max(largest, abs(v));
+      difference = add(difference, sub(v, v));
+    }
+    const float amax = max_of(largest) + sum(difference);
     const float scale = amax / 127.0f;
     const F32 inverse = set1(amax > 0.0f ? 127.0f / amax : 0.0f);
     alignas(64) int8_t q[32];
