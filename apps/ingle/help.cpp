@@ -8,8 +8,9 @@
 namespace ingle::app {
 namespace {
 
-constexpr int kNameColumn = 30;  // where explanations begin; longer names push theirs to the next line
-constexpr int kWidest = 110;     // longer lines are hard to read
+constexpr int kNameColumn = 30;     // where explanations begin; longer names push theirs to the next line
+constexpr int kCommandColumn = 14;  // the same for commands
+constexpr int kWidest = 110;        // longer lines are hard to read
 
 std::string choices_text(std::string_view choices) {
   std::string text;
@@ -17,15 +18,15 @@ std::string choices_text(std::string_view choices) {
   return text;
 }
 
-std::string entry(std::string_view name, std::string_view explanation, int width) {
+std::string entry(std::string_view name, std::string_view explanation, int width, int column = kNameColumn) {
   std::string text = fmt::format("  {}", name);
-  if (display_width(text) + 2 > kNameColumn) {
+  if (display_width(text) + 2 > column) {
     text += '\n';
-    text.append(kNameColumn, ' ');
+    text.append(column, ' ');
   } else {
-    text = pad(text, kNameColumn);
+    text = pad(text, column);
   }
-  return text + wrap(explanation, width - kNameColumn, kNameColumn) + '\n';
+  return text + wrap(explanation, width - column, column) + '\n';
 }
 
 int clamp_width(int width) { return std::clamp(width, 60, kWidest); }
@@ -73,10 +74,11 @@ std::string overview(int width) {
   width = clamp_width(width);
   std::string text = "ingle runs language models (GGUF files) on the machine you own.\n\n";
   text += fmt::format("{} ingle COMMAND [OPTIONS] [ARGUMENTS]\n\n{}\n", title("Usage:"), title("Commands:"));
-  for (const Command& command : commands()) text += entry(command.syntax.name, command.syntax.summary, width);
+  for (const Command& command : commands())
+    text += entry(command.syntax.name, command.syntax.summary, width, kCommandColumn);
   text += fmt::format("\n{}\n", title("First steps:"));
   text += entry("ingle run smollm2", "chat with a small model", width);
-  text += entry("ingle run model.gguf -p \"Hi\"", "one answer, on stdout", width);
+  text += entry("ingle run m.gguf -p \"Hi\"", "one answer, on stdout", width);
   text += entry("ingle help run", "everything about a command; the same as ingle run --help", width);
   return text;
 }
@@ -84,7 +86,8 @@ std::string overview(int width) {
 std::string help_text(const Syntax& syntax, int width) {
   width = clamp_width(width);
   std::string text =
-      fmt::format("ingle {}: {}\n\n{} {}\n", syntax.name, syntax.summary, title("Usage:"), usage_line(syntax));
+      fmt::format("{}\n\n{} {}\n", wrap(fmt::format("ingle {}: {}", syntax.name, syntax.summary), width, 4),
+                  title("Usage:"), usage_line(syntax));
   for (const std::string_view paragraph : paragraphs(syntax.description))
     text += '\n' + wrap(paragraph, width, 0) + '\n';
   if (!syntax.positionals.empty()) text += fmt::format("\n{}\n", title("Arguments:"));

@@ -261,6 +261,7 @@ constexpr Option kSampling[] = {
      .kind = kText,
      .value_name = "A;B;C",
      .fallback = kSamplerOrder,
+     .fallback_note = "penalties; dry; top_k; typical; top_p; min_p; xtc; temperature",
      .help = "Which filters run, and in what order"},
 };
 

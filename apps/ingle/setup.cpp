@@ -24,6 +24,7 @@ std::vector<std::string> parse_order(std::string_view text) {
     const size_t end = std::min(text.find_first_of(";,"), text.size());
     std::string name(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
+    std::erase(name, ' ');
     std::ranges::replace(name, '-', '_');
     if (name == "temp") name = "temperature";
     if (std::ranges::count(known, name) == 0)

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -67,6 +68,20 @@ void occupy_standard_streams() noexcept {
   for (int descriptor = 0; descriptor < 3; ++descriptor)
     if (::fcntl(descriptor, F_GETFD) < 0)
       ::open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest free number: this one
+}
+
+QuietKeys::QuietKeys() noexcept {
+  termios modes{};
+  if (::tcgetattr(STDIN_FILENO, &modes) != 0 || !(modes.c_lflag & ECHO)) return;
+  modes.c_lflag &= ~static_cast<tcflag_t>(ECHO);
+  changed_ = ::tcsetattr(STDIN_FILENO, TCSANOW, &modes) == 0;
+}
+
+QuietKeys::~QuietKeys() {
+  termios modes{};
+  if (!changed_ || ::tcgetattr(STDIN_FILENO, &modes) != 0) return;
+  modes.c_lflag |= ECHO;
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &modes);
 }
 
 void use_utf8_locale() noexcept {

@@ -34,6 +34,19 @@ int terminal_width() noexcept;  // of stdout, or of stderr; 80 when neither is a
 // writing to a closed stdout must fail, not land in a model.
 void occupy_standard_streams() noexcept;
 
+// While it lives, the terminal on stdin does not show what is typed: keys pressed during an answer wait for the next
+// prompt instead of getting between its words. Ctrl-C works.
+class QuietKeys {
+ public:
+  QuietKeys() noexcept;
+  ~QuietKeys();
+  QuietKeys(const QuietKeys&) = delete;
+  QuietKeys& operator=(const QuietKeys&) = delete;
+
+ private:
+  bool changed_ = false;
+};
+
 // Puts the process in a UTF-8 locale for character widths and editing, the user's own if it is one.
 void use_utf8_locale() noexcept;
 

@@ -137,7 +137,7 @@ else
   # The header's tensor count, 8 bytes at 8, set to zero: a vocabulary without tensors.
   cp "$model" "$work/other.gguf"
   head -c 8 /dev/zero | dd of="$work/other.gguf" bs=1 seek=8 conv=notrunc 2> "$work/err"
-  refuses 4 'other.gguf.*token_embd' run "$work/other.gguf" -p hi
+  refuses 5 'no weights' run "$work/other.gguf" -p hi
   gives '^[0-9 ]*$' tokenize "$work/other.gguf" -p 'Hello there' --ids
   rm -f "$work/other.gguf" "$work/cut.gguf"
   refuses 2 'the context holds 16' run "$model" -c 16 -p 'one two three four five six seven eight nine ten eleven twelve thirteen'

@@ -139,8 +139,9 @@ TEST(OptionTable, NamesAreUniqueWithinEachCommand) {
     for (const OptionGroup* group : command.syntax.groups)
       for (const Option& option : group->options) {
         EXPECT_TRUE(names.insert(option.name).second) << command.syntax.name << " --" << option.name;
-        if (!option.short_name.empty())
+        if (!option.short_name.empty()) {
           EXPECT_TRUE(names.insert(option.short_name).second) << command.syntax.name << " -" << option.short_name;
+        }
       }
   }
 }
@@ -149,7 +150,9 @@ TEST(OptionTable, EveryDefaultIsAValueThatTheOptionTakes) {
   for (const Command& command : commands())
     for (const OptionGroup* group : command.syntax.groups)
       for (const Option& option : group->options) {
-        if (!option.fallback.empty()) EXPECT_NO_THROW(check_value(option, option.name, option.fallback)) << option.name;
+        if (!option.fallback.empty()) {
+          EXPECT_NO_THROW(check_value(option, option.name, option.fallback)) << option.name;
+        }
         EXPECT_EQ(option.value_name.empty(), option.kind == ValueKind::kFlag) << option.name;
         EXPECT_FALSE(option.help.empty() || option.help.ends_with('.')) << option.name;
       }
@@ -167,8 +170,10 @@ TEST(OptionTable, SamplingDefaultsAreTheLibrarysDefaults) {
     ++compared;
     if (value->is_array()) {
       std::string joined;
-      for (const auto& part : value->get_array())
-        joined += (joined.empty() ? "" : ";") + std::string(part.get_string());
+      for (const auto& part : value->get_array()) {
+        if (!joined.empty()) joined += ';';
+        joined += part.get_string();
+      }
       EXPECT_EQ(joined, option.fallback) << option.name;
     } else {
       EXPECT_DOUBLE_EQ(value->to_number<double>(), std::stod(std::string(option.fallback))) << option.name;

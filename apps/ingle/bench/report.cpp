@@ -57,22 +57,24 @@ std::string csv_field(const boost::json::value& value) {
 // The same fields as JSON; nested ones are flattened, samples are left out.
 std::string csv(const std::vector<boost::json::object>& rows) {
   std::string text;
-  const auto line = [&](const boost::json::object& row, bool names) {
-    std::string out;
-    for (const auto& [key, value] : row) {
+  for (size_t i = 0; i < rows.size(); ++i) {
+    std::vector<std::string> names, fields;
+    const auto add = [&](std::string name, const boost::json::value& value) {
+      names.push_back(std::move(name));
+      fields.push_back(csv_field(value));
+    };
+    for (const auto& [key, value] : rows[i]) {
       if (value.is_array()) continue;
       if (!value.is_object()) {
-        out += (out.empty() ? "" : ",") + (names ? std::string(key) : csv_field(value));
+        add(key, value);
         continue;
       }
       for (const auto& [inner, inner_value] : value.get_object())
-        out += (out.empty() ? "" : ",") +
-               (names ? fmt::format("{}_{}", std::string_view(key), std::string_view(inner)) : csv_field(inner_value));
+        add(fmt::format("{}_{}", std::string_view(key), std::string_view(inner)), inner_value);
     }
-    return out + '\n';
-  };
-  if (!rows.empty()) text += line(rows.front(), true);
-  for (const boost::json::object& row : rows) text += line(row, false);
+    if (i == 0) text += fmt::format("{}\n", fmt::join(names, ","));
+    text += fmt::format("{}\n", fmt::join(fields, ","));
+  }
   return text;
 }
 

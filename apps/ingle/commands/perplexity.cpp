@@ -163,7 +163,7 @@ int run_perplexity(const Arguments& arguments) {
 
 Command perplexity_command() {
   return {{.name = "perplexity",
-           .summary = "measure how well a model expects a text, or compare two models on it",
+           .summary = "measure how well a model expects a text, or compare two",
            .description =
                "Cuts the text into windows of -c tokens and scores the second half of each, with the first half as "
                "context. Where "
