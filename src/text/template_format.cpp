@@ -170,13 +170,17 @@ class PercentValues {
     return *found;
   }
   void finish() const {
-    const bool all = values_.is(Kind::kTuple)
-                         ? next_ == values_.sequence().items.size()
-                         : next_ > 0 || by_name_ || values_.is(Kind::kDict) || values_.is(Kind::kList);
+    const bool all =
+        values_.is(Kind::kTuple) ? next_ == values_.sequence().items.size() : next_ > 0 || by_name_ || has_items();
     if (!all) fail("not all arguments converted during string formatting");
   }
 
  private:
+  // Python takes whatever can be subscripted for a mapping, and does not mind if nobody looks into it.
+  bool has_items() const {
+    return values_.is(Kind::kDict) || values_.is(Kind::kList) || values_.is(Kind::kRange) || values_.is_undefined();
+  }
+
   Heap& heap_;
   Value values_;
   size_t next_ = 0;

@@ -250,20 +250,21 @@ Value Interpreter::render_macro(const Statement& macro, Environment& closure, co
     return nullptr;
   };
   bool caller_is_parameter = false;
+  std::vector<bool> defaulted(p.names.size(), false);
   for (size_t i = 0; i < p.names.size(); ++i) {
     const Value parameter = program_.name_of(p.names[i]);
     caller_is_parameter = caller_is_parameter || parameter.string().text == "caller";
     const Value* given =
         i < arguments.positional.size() ? &arguments.positional[i] : take_named(parameter.string().text);
-    const size_t first_default = p.names.size() - p.defaults.size();
-    if (given != nullptr)
-      env.set(heap_, p.names[i], *given);
-    else if (i >= first_default)
-      env.set(heap_, p.names[i], evaluate(*p.defaults[i - first_default], env));
-    else
-      env.set(heap_, p.names[i],
-              missing(heap_, fmt::format("parameter '{}' was not provided", parameter.string().text)));
+    env.set(heap_, p.names[i],
+            given != nullptr ? *given
+                             : missing(heap_, fmt::format("parameter '{}' was not provided", parameter.string().text)));
+    defaulted[i] = given == nullptr;
   }
+  // Defaults see all parameters, their own included (which is undefined then).
+  const size_t first_default = p.names.size() - p.defaults.size();
+  for (size_t i = first_default; i < p.names.size(); ++i)
+    if (defaulted[i]) env.set(heap_, p.names[i], evaluate(*p.defaults[i - first_default], env));
   if (macro.uses_caller && !caller_is_parameter) {
     const Value* caller = take_named("caller");
     env.set(heap_, program_.find_symbol("caller"), caller != nullptr ? *caller : missing(heap_, "No caller defined"));

@@ -194,11 +194,9 @@ Value sort(Heap& heap, const Value& v, const Arguments& a) {
   }
   std::vector<Keyed> items;
   for (const Value& item : iterate(heap, v)) {
-    if (attributes.size() < 2) {
-      items.push_back({key_of(heap, item, attributes.empty() ? nullptr : &attributes[0], flag(b[1])), item});
-      continue;
-    }
+    // Always a list of keys, as in Jinja2: two missing attributes are equal there, though they have no order.
     std::vector<Value> keys;
+    if (attributes.empty()) heap.push(keys, key_of(heap, item, nullptr, flag(b[1])));
     for (const Value& attribute : attributes) heap.push(keys, key_of(heap, item, &attribute, flag(b[1])));
     items.push_back({heap.list(std::move(keys)), item});
   }

@@ -156,6 +156,7 @@ Value split(Heap& heap, const Value& self, const Arguments& a, bool from_right) 
   if (sep.empty()) fail("empty separator");
   std::vector<Value> parts;
   if (from_right) {
+    heap.spend_bytes(s.text.size() * (sep.size() / 64));  // rfind may compare all of it at every place
     size_t end = s.text.size();
     while (most < 0 || static_cast<Int>(parts.size()) < most) {
       const size_t at = end < sep.size() ? std::string::npos : s.text.rfind(sep, end - sep.size());

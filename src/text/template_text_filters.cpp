@@ -132,9 +132,8 @@ Value truncate(Heap& heap, const Value& v, const Arguments& a) {
   const Value end = b[2] == nullptr ? heap.text("...") : as_text(heap, *b[2]);
   if (length < end.string().length) fail("expected length >= {}, got {}", end.string().length, int_text(length));
   if (leeway < 0) fail("expected leeway >= 0, got {}", int_text(leeway));
-  const Value text = as_text(heap, v);
-  const String& s = text.string();
-  if (s.length <= length + leeway) return text;
+  if (static_cast<Int>(length_of(heap, v)) <= length + leeway) return v;
+  const String& s = text_argument("truncate", v);
   size_t cut = byte_of_code_point(s.text, static_cast<int64_t>(length - end.string().length));
   if (!flag(b[1])) {
     const size_t space = std::string_view(s.text).substr(0, cut).rfind(' ');
@@ -226,8 +225,8 @@ Value wordwrap(Heap& heap, const Value& v, const Arguments& a) {
   if (width <= 0) fail("invalid width {} (must be > 0)", int_text(width));
   const Value separator = given(b[2]) ? as_text(heap, *b[2]) : heap.text("\n");
   std::vector<Value> wrapped;
-  const Value text = as_text(heap, v);
-  for (const Value& line : split_lines(heap, text.string(), false)) {
+  if (v.is_undefined()) fail_undefined(v);
+  for (const Value& line : split_lines(heap, text_argument("wordwrap", v), false)) {
     const Wrapper wrapper{heap, line.string(), static_cast<int64_t>(std::min<Int>(width, 1 << 30)),
                           b[1] == nullptr || truth(*b[1]), b[3] == nullptr || truth(*b[3])};
     heap.push(wrapped, join(heap, separator, wrapper.wrap()));

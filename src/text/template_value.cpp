@@ -254,10 +254,21 @@ std::string undefined_message(const Value& value) {
   const auto& undefined = value.as<Undefined>();
   if (!undefined.message.empty()) return undefined.message;
   if (undefined.owner.empty()) return fmt::format("'{}' is undefined", undefined.key.string().text);
-  const std::string owner = undefined.owner == "NoneType" ? "None" : fmt::format("{} object", undefined.owner);
+  const std::string owner = undefined.owner == "NoneType" ? "None"
+                            : undefined.owner == "Markup" ? "markupsafe.Markup object"
+                                                          : fmt::format("{} object", undefined.owner);
   if (undefined.key.is_string()) return fmt::format("'{}' has no attribute '{}'", owner, undefined.key.string().text);
   if (undefined.key.is(Kind::kInt)) return fmt::format("{} has no element {}", owner, int_text(undefined.key.integer));
-  return fmt::format("{} has no such element", owner);
+  switch (undefined.key.kind) {
+    case Kind::kNone:
+      return fmt::format("{} has no element None", owner);
+    case Kind::kBool:
+      return fmt::format("{} has no element {}", owner, undefined.key.boolean ? "True" : "False");
+    case Kind::kFloat:
+      return fmt::format("{} has no element {}", owner, float_text(undefined.key.number));
+    default:
+      return fmt::format("{} has no such element", owner);
+  }
 }
 
 std::vector<const Value*> bind(std::string_view function, const Arguments& arguments,

@@ -28,7 +28,7 @@ Value tojson(Heap& heap, const Value& v, const Arguments& a) {
   style.sort_keys = flag(b[3]);
   if (given(b[1])) {
     style.indented = true;
-    style.item_separator = ",";
+    style.item_separator = std::string(1, ',');
     if (b[1]->is_string()) {
       style.indent = b[1]->string().text;
     } else {
@@ -204,6 +204,7 @@ Value round(Heap&, const Value& v, const Arguments& a) {
   const Int precision = b[0] == nullptr ? Int(0) : int_argument("round", *b[0]);
   const std::string method = b[1] == nullptr ? "common" : text_argument("round", *b[1]).text;
   if (method != "common" && method != "ceil" && method != "floor") fail("method must be common, ceil or floor");
+  if (v.is_undefined() && method != "common") fail_undefined(v);
   if (!v.is_number()) fail("type {} doesn't define __round__ method", type_name(v));
   if (method == "common")
     return v.is_integral() ? round_integer(v.as_int(), precision) : Value::of_float(round_float(v.number, precision));
@@ -248,6 +249,7 @@ Value attr(Heap& heap, const Value& v, const Arguments& a) {
 Value filesizeformat(Heap& heap, const Value& v, const Arguments& a) {
   const auto b = bind("filesizeformat", a, {"binary"});
   const bool binary = flag(b[0]);
+  if (v.is_undefined()) fail_undefined(v);
   const auto parsed = v.is_number() ? v.as_double() : v.is_string() ? parse_float(v.string().text) : std::nullopt;
   if (!parsed) fail("filesizeformat: a number is required, not {}", type_name(v));
   const double bytes = *parsed, base = binary ? 1024 : 1000;
