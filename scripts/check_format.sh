@@ -19,4 +19,4 @@ while IFS= read -r -d '' file; do
   [[ $first =~ [Gg]enerated\ by\ scripts/ ]] || files+=("$file")
 done < <(find src apps include tests bench -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.inl' \) -print0 | sort -z)
 
-printf '%s\0' "${files[@]}" | xargs -0 -P "$(nproc)" -n 20 clang-format "${mode[@]}"
+clang-format "${mode[@]}" "${files[@]}"
