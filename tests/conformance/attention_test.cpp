@@ -157,6 +157,31 @@ TEST_P(AttentionTest, ACacheTypeWithoutKernelsIsRefusedByName) {
   }
 }
 
+// A broken key or value is seen in the rows that look at it. Earlier rows of its sequence are spared, but for those
+// that are computed together with it (a few): their weight of 0 meets the value.
+TEST_P(AttentionTest, ANanThatIsVisibleIsSeen) {
+  for (DType type : {DType::kF32, DType::kF16, DType::kQ8_0}) {
+    for (bool in_key : {true, false}) {
+      const auto backend = GetParam().backend();
+      const auto ops = backend->make_ops();
+      Cache cache(backend->kv_layout(type, type, 1, 32, 32), {{0, 90}});
+      const KvLayer layer = cache.layer();
+      Step step;
+      step.add_run(0, 0, 90);
+      Rows k(90, 32, 1), v(90, 32, 2), q(90, 64, 3);
+      (in_key ? k : v).values[70 * 32 + 5] = NAN;
+      ops->begin_step();
+      ops->append(layer, Ops::split_heads(k.tensor(90), 1), Ops::split_heads(v.tensor(90), 1), step.set());
+      const Tensor result = ops->attention(Ops::split_heads(q.tensor(90), 2), layer, step.set(), {.scale = 0.2f});
+      for (int64_t r = 0; r < 90; ++r) {
+        if (r >= 64 && r < 70) continue;
+        EXPECT_EQ(std::isnan(result.row(r)[5]), r >= 70)
+            << format_of(type).name << (in_key ? " key" : " value") << ", row " << r;
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Isa, AttentionTest, testing::ValuesIn(every_machine()), machine_name);
 
 }  // namespace
