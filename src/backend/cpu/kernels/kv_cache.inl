@@ -53,16 +53,18 @@ struct Q8Cache {
   static size_t v_bytes(int64_t dim) {
     return static_cast<size_t>(v_stride_of(dim) * 64 + groups(dim) * 64 * 2 + 63) / 64 * 64;
   }
-  // 32 channels (or what is left) to bytes; returns the scale, already rounded to f16.
+  // 32 channels (or what is left) to bytes; returns the scale, already rounded to f16. It is NaN where a number is not finite, so that
+  // this is seen.
   static uint16_t quantize(const float* x, int64_t count, int8_t* q) noexcept {
-    float amax = 0.0f;
+    float amax = 0.0f, difference = 0.0f;
     for (int64_t i = 0; i < count; ++i) {
+      difference += x[i] - x[i];
       const float magnitude = __builtin_fabsf(x[i]);
       amax = magnitude > amax ? magnitude : amax;
     }
     const float inverse = amax > 0.0f ? 127.0f / amax : 0.0f;
     for (int64_t i = 0; i < count; ++i) q[i] = static_cast<int8_t>(__builtin_lrintf(x[i] * inverse));
-    return f32_to_f16(amax / 127.0f);
+    return f32_to_f16(amax / 127.0f + difference);
   }
   static void append_k(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
     int8_t* out = reinterpret_cast<int8_t*>(block) + position / 16 * dim * 16 + position % 16;
