@@ -209,7 +209,10 @@ struct Wrapper {
       return;
     }
     const int64_t take = std::max<int64_t>(room, width < 1 ? 1 : 0);
-    if (take <= 0 && !line.empty()) return;
+    if (take <= 0 && !line.empty()) {
+      line.push_back({chunk.begin, chunk.begin, 0, true});  // textwrap drops this nothing and keeps a space before it
+      return;
+    }
     const std::string_view text = std::string_view(s.text).substr(chunk.begin, chunk.end - chunk.begin);
     const size_t bytes = byte_of_code_point(text, std::max<int64_t>(take, 1));
     line.push_back({chunk.begin, chunk.begin + bytes, take, false});

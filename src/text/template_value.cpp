@@ -305,7 +305,9 @@ std::vector<Value> iterate(Heap& heap, const Value& value) {
       for (size_t at = 0; at < s.text.size();) {
         const size_t begin = at;
         next_code_point(s.text, at);
-        heap.push(items, substring(heap, s, begin, at));
+        Text character(heap);  // plain also when the whole is marked, as in Python
+        character.append(s, begin, at);
+        heap.push(items, character.finish());
       }
       break;
     }
