@@ -41,7 +41,7 @@ class GoldenModel : public testing::TestWithParam<Case> {
  protected:
   GoldenModel()
       : golden_(golden::load(GetParam().model)),
-        engine_({.threads = 2, .isa = GetParam().isa, .exact = true, .log = {}}),
+        engine_({.threads = 1, .isa = GetParam().isa, .exact = true, .log = {}}),
         model_(Model::open(engine_, golden_.file())) {}
 
   Session session(SessionOptions options = {}) const {
@@ -168,7 +168,7 @@ TEST_P(GoldenModel, StaysCloseWithASmallerCache) {
 }
 
 TEST_P(GoldenModel, StaysCloseInDefaultPrecision) {
-  Engine engine({.threads = 2, .isa = GetParam().isa, .exact = false, .log = {}});
+  Engine engine({.threads = 1, .isa = GetParam().isa, .exact = false, .log = {}});
   const Model model = Model::open(engine, golden_.file());
   Session s(model, {.context = 256});
   const Prompt& prompt = golden_.prompts.front();
@@ -180,7 +180,7 @@ TEST_P(GoldenModel, StaysCloseInDefaultPrecision) {
 // Which rows are wanted decides what is computed, never what it is.
 TEST_P(GoldenModel, WantedRowsAreEqualToTheBitWhateverElseIsWanted) {
   for (bool exact : {true, false}) {
-    Engine engine({.threads = 2, .isa = GetParam().isa, .exact = exact, .log = {}});
+    Engine engine({.threads = 1, .isa = GetParam().isa, .exact = exact, .log = {}});
     const Model model = Model::open(engine, golden_.file());
     const std::vector<TokenId>& tokens = golden_.prompts.front().tokens;
     Session everything(model, {.context = 256, .every_row = true});

@@ -13,7 +13,7 @@ class Generate : public testing::Test {
  protected:
   Generate()
       : data_(golden::load("llama_wide")),
-        engine_({.threads = 2, .isa = {}, .exact = true, .log = {}}),
+        engine_({.threads = 1, .isa = {}, .exact = true, .log = {}}),
         model_(Model::open(engine_, data_.file())),
         prompt_(data_.prompts[1].tokens) {}
 

@@ -34,11 +34,12 @@ class Cache {
   void append(int32_t id, std::span<const int32_t> tokens) {
     const KvCache::Append a{id, static_cast<int64_t>(tokens.size())};
     cache.prepare({&a, 1});
-    std::vector<int32_t> history(cache.tokens(id).begin(), cache.tokens(id).begin() + cache.computed(id));
-    for (size_t i = 0; i < tokens.size(); ++i) {
-      history.push_back(tokens[i]);
-      for (size_t g = 0; g < cache.groups(); ++g)
-        *place(id, g, static_cast<int64_t>(history.size()) - 1) = stamp(history);
+    uint32_t history = stamp(cache.tokens(id).first(static_cast<size_t>(cache.computed(id))));
+    int64_t position = cache.computed(id);
+    for (int32_t token : tokens) {
+      history = next_stamp(history, token);
+      for (size_t g = 0; g < cache.groups(); ++g) *place(id, g, position) = history;
+      ++position;
     }
     cache.commit(id, tokens);
   }
@@ -47,10 +48,11 @@ class Cache {
     std::iota(tokens.begin(), tokens.end(), first_token);
     append(id, tokens);
   }
+  static uint32_t next_stamp(uint32_t before, int32_t token) {
+    return (before ^ static_cast<uint32_t>(token)) * 16777619u;
+  }
   static uint32_t stamp(std::span<const int32_t> history) {
-    uint32_t h = 17;
-    for (int32_t t : history) h = (h ^ static_cast<uint32_t>(t)) * 16777619u;
-    return h;
+    return std::accumulate(history.begin(), history.end(), 17u, next_stamp);
   }
   uint32_t* place(int32_t id, size_t g, int64_t position) {
     const int32_t block = cache.table(id, g)[static_cast<size_t>(position / 64)];
@@ -62,9 +64,11 @@ class Cache {
     for (size_t g = 0; g < cache.groups(); ++g) {
       const int64_t window = cache.group(g).window;
       const int64_t first = window == 0 ? 0 : std::max<int64_t>(0, cache.computed(id) - window + 1);
+      uint32_t history = stamp(tokens.first(static_cast<size_t>(first)));
       for (int64_t p = first; p < cache.computed(id); ++p) {
+        history = next_stamp(history, tokens[static_cast<size_t>(p)]);
         ASSERT_GE(cache.table(id, g)[static_cast<size_t>(p / 64)], 0) << "position " << p;
-        ASSERT_EQ(*place(id, g, p), stamp(tokens.first(static_cast<size_t>(p) + 1))) << "position " << p;
+        ASSERT_EQ(*place(id, g, p), history) << "position " << p;
       }
     }
   }

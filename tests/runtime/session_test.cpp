@@ -43,7 +43,7 @@ using golden::slice;
 struct Loaded {
   explicit Loaded(const std::string& name = "llama_wide", bool exact = true)
       : data(golden::load(name)),
-        engine({.threads = 2, .isa = {}, .exact = exact, .log = {}}),
+        engine({.threads = 1, .isa = {}, .exact = exact, .log = {}}),
         model(Model::open(engine, data.file())) {}
   const std::vector<TokenId>& tokens() const { return data.prompts.front().tokens; }
 
@@ -142,6 +142,21 @@ TEST(Session, AResultDoesNotDependOnHowTheRunsAreCut) {
     });
     for (size_t p = 0; p < loaded.tokens().size(); ++p) EXPECT_EQ(rows[p], reference[p]) << micro << ", position " << p;
   }
+}
+
+TEST(Session, AResultDoesNotDependOnTheNumberOfThreads) {
+  const golden::Golden data = golden::load("llama_wide");
+  const std::vector<TokenId>& tokens = data.prompts.front().tokens;
+  std::vector<Rows> results;
+  for (int threads : {1, 3}) {
+    Engine engine({.threads = threads, .isa = {}, .exact = false, .log = {}});
+    const Model model = Model::open(engine, data.file());
+    Session s(model, {.context = 256});
+    Rows rows;
+    read(s, s.create(), tokens, rows);
+    results.push_back(rows);
+  }
+  EXPECT_EQ(results[0], results[1]);
 }
 
 TEST(Session, BadRequestsAreRefusedAndChangeNothing) {
