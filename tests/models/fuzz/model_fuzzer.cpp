@@ -1,0 +1,57 @@
+// A file that claims to be a model: it is refused with an Error, or it loads and reads three tokens without touching
+// memory that is not its own. What the numbers are is anybody's guess.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/error.h"
+#include "models/model.h"
+
+namespace ingle {
+namespace {
+
+// Blocks for the fuzzed model's layers, one sequence of 64 positions. Shapes were checked against the file's own
+// tensors, so this is bounded by the size of the input.
+void read_three_tokens(const ModelGraph& graph, Backend& backend) {
+  std::vector<std::vector<std::byte>> memory;
+  const std::array<int32_t, 1> table{0};
+  const std::array<std::span<const int32_t>, 1> tables{table};
+  std::vector<KvLayer> layers(static_cast<size_t>(graph.hparams().layer_count()));
+  for (const KvGroup& group : graph.kv_groups()) {
+    const KvLayout layout = backend.kv_layout(DType::kF32, DType::kF32, group.kv_heads, group.k_dim, group.v_dim);
+    for (int layer : group.layers) {
+      memory.emplace_back(layout.block_bytes() + 64);
+      auto* base =
+          reinterpret_cast<std::byte*>((reinterpret_cast<uintptr_t>(memory.back().data()) + 63) & ~uintptr_t{63});
+      layers[static_cast<size_t>(layer)] = {layout, base, layout.block_bytes(), tables};
+    }
+  }
+  const auto last = static_cast<int32_t>(graph.hparams().vocab - 1);
+  Batch batch;
+  batch.add_run(std::array<int32_t, 3>{0, last, 0}, 0);
+  batch.wants.back() = RowWant::kLogits;
+  const RowNeed need(batch, {.last_writer = graph.last_writer()});
+  const std::unique_ptr<Ops> ops = backend.make_ops();
+  ops->begin_step();
+  const StepResult result = graph.forward(*ops, batch, need, layers);
+  INGLE_CHECK(result.logits.rows() == 1 && result.logits.row_size() == graph.hparams().vocab);
+}
+
+}  // namespace
+}  // namespace ingle
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace ingle;
+  static const std::unique_ptr<Backend> backend =
+      make_backend("cpu", {.threads = 1, .isa = "scalar", .precision = Precision::kExact});
+  try {
+    const GgufFile file = GgufFile::parse({reinterpret_cast<const std::byte*>(data), size}, "fuzz");
+    const LoadedModel model = load_model(file, *backend, {.progress = {}, .warn = {}, .drop_pages = false});
+    read_three_tokens(*model.graph, *backend);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kInternal) throw;
+  }
+  return 0;
+}
