@@ -9,7 +9,8 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto kRedraw = 100ms;    // often enough to look alive, rarely enough to cost nothing
-constexpr auto kPatience = 300ms;  // work that is done sooner shows no bar, longer than 3 of these says when it is done
+constexpr auto kPatience = 300ms;  // work that is done sooner shows no bar
+constexpr auto kWonder = 5s;       // work that takes longer says when it is done, where there is no bar
 constexpr int kBarWidth = 30;
 
 }  // namespace
@@ -46,7 +47,7 @@ void Progress::erase() noexcept {
 
 void Progress::finish(std::string_view done) {
   erase();
-  if (!terminal_ && std::chrono::steady_clock::now() - start_ > 3 * kPatience) note("{}", done);
+  if (!terminal_ && std::chrono::steady_clock::now() - start_ > kWonder) note("{}", done);
 }
 
 }  // namespace ingle::app

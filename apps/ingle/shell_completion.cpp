@@ -102,7 +102,7 @@ std::string zsh_escaped(std::string_view text) {
 }
 
 std::string zsh_command(const Syntax& syntax) {
-  std::string text = fmt::format("    {})\n      _arguments -s", syntax.name);
+  std::string text = fmt::format("    {})\n      _arguments", syntax.name);
   for (const OptionGroup* group : syntax.groups)
     for (const Option& option : group->options)
       for (const std::string& name : option_names(option)) {
