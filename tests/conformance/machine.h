@@ -1,4 +1,5 @@
-// What every conformance test runs on: each instruction set this processor has, with one thread and with three.
+// What every conformance test runs on: each instruction set this processor has, with one thread and with three, and the
+// others through SIMDe.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/dispatch.h"
+#include "backend/cpu/isa/simde.h"
 
 namespace ingle::conformance {
 
@@ -37,6 +39,7 @@ inline std::vector<Machine> every_machine() {
       if (entry.runs(features)) machines.push_back({entry.name, &entry.kernels(), threads, false});
     }
   }
+  for (const cpu::IsaEntry& entry : cpu::simde_entries()) machines.push_back({entry.name, &entry.kernels(), 1, true});
   return machines;
 }
 

@@ -9,11 +9,14 @@
 namespace ingle::cpu {
 namespace avx2 {
 namespace {
+// Each builds on those before it.
+// clang-format off
 #include "backend/cpu/simd/x86_reduce.inl"
 #include "backend/cpu/simd/x86_f32x8.inl"
 #include "backend/cpu/simd/x86_bytes_256.inl"
 #include "backend/cpu/simd/x86_dot_avx2.inl"
 #include "backend/cpu/kernels/all.inl"
+// clang-format on
 }  // namespace
 }  // namespace avx2
 

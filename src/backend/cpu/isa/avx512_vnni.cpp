@@ -9,11 +9,14 @@
 namespace ingle::cpu {
 namespace avx512_vnni {
 namespace {
+// Each builds on those before it.
+// clang-format off
 #include "backend/cpu/simd/x86_reduce.inl"
 #include "backend/cpu/simd/x86_f32x16.inl"
 #include "backend/cpu/simd/x86_bytes_512.inl"
 #include "backend/cpu/simd/x86_dot_avx512_vnni.inl"
 #include "backend/cpu/kernels/all.inl"
+// clang-format on
 }  // namespace
 }  // namespace avx512_vnni
 

@@ -9,8 +9,11 @@
 namespace ingle::cpu {
 namespace scalar {
 namespace {
+// Each builds on those before it.
+// clang-format off
 #include "backend/cpu/simd/scalar.inl"
 #include "backend/cpu/kernels/all.inl"
+// clang-format on
 }  // namespace
 }  // namespace scalar
 
