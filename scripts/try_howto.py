@@ -95,7 +95,11 @@ def follow(page):
     print(f"== {page.stem}", *touched, sep="\n", flush=True)
     environment = os.environ | {"BUILD": str(WORK / "build")}
     for command in commands:
-        subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=tree, check=True, env=environment)
+        done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=tree, check=True, env=environment,
+                              stdout=subprocess.PIPE, text=True)
+        print(done.stdout, end="", flush=True)
+        if "] 0 tests from" in done.stdout:
+            raise Wrong(f"{page.name}: a filter matched no test")
 
 
 def main():
