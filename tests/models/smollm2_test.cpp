@@ -65,6 +65,12 @@ TEST(SmolLm2, AMessageCannotWriteControlTokens) {
   EXPECT_EQ(model.detokenize(tokens, true), model.render_chat({.messages = {{"user", attack}}, .arguments = {}}));
 }
 
+TokenId largest(std::span<const float> logits) {
+  return static_cast<TokenId>(std::ranges::max_element(logits) - logits.begin());
+}
+
+// Reading prompt and answer at once: every token of the answer must be the largest logit of the row before it, which is
+// what greedy generation comes to, in a fraction of the time.
 TEST(SmolLm2, ExactModeAnswersToTheLetter) {
   if (model_path().empty()) GTEST_SKIP() << "the model is not in the cache";
   Engine engine({.threads = 0, .isa = {}, .exact = true, .log = {}});
@@ -74,45 +80,61 @@ TEST(SmolLm2, ExactModeAnswersToTheLetter) {
   const json::value file = expected();
   for (const json::value& answer : file.at("answers").as_array()) {
     session.truncate(id, 0);
-    std::vector<TokenId> next = ids(answer.at("prompt"));
-    const std::vector<TokenId> generated = ids(answer.at("generated"));
-    const json::array& rows = answer.at("rows").as_array();
+    const std::vector<TokenId> prompt = ids(answer.at("prompt")), generated = ids(answer.at("generated"));
+    std::vector<TokenId> tokens = prompt;
+    tokens.insert(tokens.end(), generated.begin(), generated.end() - 1);
+    std::vector<TokenId> answered;
     size_t compared = 0;
-    for (TokenId wanted : generated) {
-      TokenId best = -1;
-      const RunRequest run{id, next, Want::kLast};
-      session.evaluate({&run, 1}, [&](const LogitsRow& row) {
-        best = static_cast<TokenId>(std::ranges::max_element(row.logits) - row.logits.begin());
-        for (const json::value& reference : rows) {
-          if (reference.at("position").as_int64() != row.position) continue;
-          ++compared;
-          const double largest = reference.at("largest").to_number<double>();
-          const std::vector<TokenId> picked = ids(reference.at("ids"));
-          for (size_t i = 0; i < picked.size(); ++i) {
-            EXPECT_NEAR(row.logits[static_cast<size_t>(picked[i])], reference.at("logits").as_array()[i].to_number<double>(),
-                        1e-4 * largest);
-          }
+    const RunRequest run{id, tokens, Want::kAll};
+    session.evaluate({&run, 1}, [&](const LogitsRow& row) {
+      if (row.position >= static_cast<int32_t>(prompt.size()) - 1) answered.push_back(largest(row.logits));
+      for (const json::value& reference : answer.at("rows").as_array()) {
+        if (reference.at("position").as_int64() != row.position) continue;
+        ++compared;
+        const double scale = reference.at("largest").to_number<double>();
+        const std::vector<TokenId> picked = ids(reference.at("ids"));
+        for (size_t i = 0; i < picked.size(); ++i) {
+          EXPECT_NEAR(row.logits[static_cast<size_t>(picked[i])],
+                      reference.at("logits").as_array()[i].to_number<double>(), 1e-4 * scale);
         }
-      });
-      ASSERT_EQ(best, wanted) << model.detokenize(ids(answer.at("prompt")), true);
-      next = {best};
-    }
-    EXPECT_EQ(compared, rows.size());
+      }
+    });
+    EXPECT_EQ(answered, generated) << model.detokenize(prompt, true);
+    EXPECT_EQ(compared, answer.at("rows").as_array().size());
   }
 }
 
-TEST(SmolLm2, DefaultPrecisionStillKnowsTheCapitalOfFrance) {
+TEST(SmolLm2, ExactModeGeneratesTokenByTokenWhatItReadsAtOnce) {
   if (model_path().empty()) GTEST_SKIP() << "the model is not in the cache";
-  Engine engine;
+  Engine engine({.threads = 0, .isa = {}, .exact = true, .log = {}});
   const Model model = Model::open(engine, model_path());
   Session session(model, {.context = 512});
-  const std::vector<TokenId> prompt =
-      model.tokenize_chat({.messages = {{"user", "What is the capital of France?"}}, .arguments = {}});
+  const json::value file = expected();
+  const json::value& answer = file.at("answers").as_array().front();
   GenerateOptions options;
   options.sampling.temperature = 0;
-  options.max_tokens = 30;
-  const Generation g = generate(session, session.create(), prompt, options);
-  EXPECT_NE(g.text.find("Paris"), std::string::npos) << g.text;
+  options.max_tokens = 12;
+  options.ignore_end = true;
+  const Generation g = generate(session, session.create(), ids(answer.at("prompt")), options);
+  EXPECT_EQ(g.tokens, golden::slice(ids(answer.at("generated")), 0, 12));
+}
+
+// int8 activations against 4-bit weights: off by a few percent of the largest logit, which can turn a close first
+// token. Measured on this prompt: at most 0.076.
+TEST(SmolLm2, DefaultPrecisionStaysCloseToExact) {
+  if (model_path().empty()) GTEST_SKIP() << "the model is not in the cache";
+  std::vector<std::vector<float>> rows[2];
+  for (bool exact : {true, false}) {
+    Engine engine({.threads = 0, .isa = {}, .exact = exact, .log = {}});
+    const Model model = Model::open(engine, model_path());
+    Session session(model, {.context = 512});
+    const std::vector<TokenId> prompt =
+        model.tokenize_chat({.messages = {{"user", "What is the capital of France?"}}, .arguments = {}});
+    const RunRequest run{session.create(), prompt, Want::kAll};
+    session.evaluate({&run, 1},
+                     [&](const LogitsRow& row) { rows[exact].emplace_back(row.logits.begin(), row.logits.end()); });
+  }
+  for (size_t i = 0; i < rows[1].size(); ++i) EXPECT_LE(golden::relative_error(rows[0][i], rows[1][i]), 0.12) << i;
 }
 
 }  // namespace
