@@ -8,11 +8,12 @@ set -euo pipefail
 build=(
   g++ cmake ninja-build pkg-config          # compiler and build
   libfmt-dev libboost-json1.81-dev          # formatting, JSON
-  libpcre2-dev libxxhash-dev libedit-dev    # Unicode regex, hashing, line editing
+  libpcre2-dev libedit-dev                  # Unicode regex, line editing
   python3-pip ca-certificates               # fetching the model (./quickstart)
 )
 dev=(
-  libgtest-dev libbenchmark-dev             # tests, micro-benchmarks
+  libgtest-dev libgmock-dev googletest      # tests; the sources are for the cross build
+  libbenchmark-dev                          # micro-benchmarks
   clang-format                              # format check
   libsimde-dev                              # runs kernels of instruction sets this processor lacks
   g++-aarch64-linux-gnu qemu-user           # NEON kernels: cross build, run
