@@ -70,11 +70,13 @@ EngineOptions engine_options(const Arguments& arguments, int64_t threads) {
                                                                 : 0);
   options.isa = arguments.text("isa");
   options.exact = arguments.flag("exact");
-  options.log = [verbose = arguments.flag("verbose")](LogLevel level, std::string_view message) {
+  // A message may come while a progress bar stands in the line: it takes the bar's place.
+  options.log = [verbose = arguments.flag("verbose"), clear = stderr_is_terminal() ? "\r\x1b[K" : ""](
+                    LogLevel level, std::string_view message) {
     if (level == LogLevel::kWarning) {
-      note("ingle: warning: {}", message);
+      note("{}ingle: warning: {}", clear, printable(message));
     } else if (verbose) {
-      note("{}", message);
+      note("{}{}", clear, printable(message));
     }
   };
   return options;

@@ -70,18 +70,19 @@ void occupy_standard_streams() noexcept {
       ::open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest free number: this one
 }
 
-QuietKeys::QuietKeys() noexcept {
+QuietKeys::QuietKeys() {
   termios modes{};
-  if (::tcgetattr(STDIN_FILENO, &modes) != 0 || !(modes.c_lflag & ECHO)) return;
-  modes.c_lflag &= ~static_cast<tcflag_t>(ECHO);
-  changed_ = ::tcsetattr(STDIN_FILENO, TCSANOW, &modes) == 0;
+  if (::tcgetattr(STDIN_FILENO, &modes) != 0) return;
+  before_ = std::make_unique<termios>(modes);
+  // Without ICANON too: a Ctrl-D typed meanwhile would otherwise wait as an end of file that no editor understands.
+  modes.c_lflag &= ~static_cast<tcflag_t>(ECHO | ICANON);
+  modes.c_cc[VMIN] = 1;
+  modes.c_cc[VTIME] = 0;
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &modes);
 }
 
 QuietKeys::~QuietKeys() {
-  termios modes{};
-  if (!changed_ || ::tcgetattr(STDIN_FILENO, &modes) != 0) return;
-  modes.c_lflag |= ECHO;
-  ::tcsetattr(STDIN_FILENO, TCSANOW, &modes);
+  if (before_) ::tcsetattr(STDIN_FILENO, TCSANOW, before_.get());
 }
 
 void use_utf8_locale() noexcept {

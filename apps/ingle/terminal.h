@@ -3,9 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
+
+struct termios;
 
 namespace ingle::app {
 
@@ -38,13 +41,13 @@ void occupy_standard_streams() noexcept;
 // prompt instead of getting between its words. Ctrl-C works.
 class QuietKeys {
  public:
-  QuietKeys() noexcept;
+  QuietKeys();
   ~QuietKeys();
   QuietKeys(const QuietKeys&) = delete;
   QuietKeys& operator=(const QuietKeys&) = delete;
 
  private:
-  bool changed_ = false;
+  std::unique_ptr<termios> before_;
 };
 
 // Puts the process in a UTF-8 locale for character widths and editing, the user's own if it is one.

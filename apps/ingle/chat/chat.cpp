@@ -132,6 +132,7 @@ void Chat::say(const std::string& text) {
     // Each answer draws other numbers, and the same conversation with the same seed draws the same ones.
     options.sampling.seed = seed_ + conversation_.messages.size() / 2;
     clear_interrupt();
+    const QuietKeys quiet;
     last_ =
         answer(session_, sequence_, tokens, std::move(options), [](std::string_view piece) { write_stdout(piece); });
   } catch (...) {
