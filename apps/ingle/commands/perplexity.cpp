@@ -162,26 +162,31 @@ int run_perplexity(const Arguments& arguments) {
 }  // namespace
 
 Command perplexity_command() {
-  return {{.name = "perplexity",
-           .summary = "measure how well a model expects a text, or compare two",
-           .description =
-               "Cuts the text into windows of -c tokens and scores the second half of each, with the first half as "
-               "context. Where "
-               "the model wants a token at the beginning, each window begins with it. Lower is better; figures are "
-               "comparable for "
-               "the same text, window size and vocabulary only.\n\n"
-               "With --save-logits every scored distribution is kept (two bytes for each token of the vocabulary), and "
-               "--kl "
-               "compares another model, format or way of computing with them: what quantisation costs, for instance.",
-           .positionals = {{.name = "MODEL",
-                            .help = "A GGUF file, or a catalogue name: smollm2",
-                            .kind = ValueKind::kFile}},
-           .groups = {&kModelOptions, &kPerplexityOptions, &kMachineOptions, &kGeneralOptions},
-           .examples = {{"ingle perplexity model.gguf -f text.txt", "the whole text, in windows of 512"},
-                        {"ingle perplexity model.gguf -f text.txt --chunks 20 --exact --save-logits exact.bin",
-                         "keep the exact distributions"},
-                        {"ingle perplexity model.gguf --kl exact.bin", "and see how far the default is from them"}}},
-          run_perplexity};
+  return {
+      {.name = "perplexity",
+       .summary = "measure how well a model expects a text, or compare two",
+       .description =
+           "Cuts the text into windows of -c tokens and scores the second half of each, with the first half as "
+           "context. Where "
+           "the model wants a token at the beginning, each window begins with it. Lower is better; figures are "
+           "comparable for "
+           "the same text, window size and vocabulary only.\n\n"
+           "With --save-logits every scored distribution is kept (two bytes for each token of the vocabulary), and "
+           "--kl "
+           "compares another model, format or way of computing with them: what quantisation costs, for instance.\n\n"
+           "The file, little endian: the 8 bytes INGLELP1; u32 vocabulary, window, first scored position, windows; the "
+           "token ids of all windows as i32; then for each scored position f32 lowest, f32 step, i32 likeliest token, "
+           "and a "
+           "u16 code for each token of the vocabulary: its log-probability in nats is lowest + step * code.",
+       .positionals = {{.name = "MODEL",
+                        .help = "A GGUF file, or a catalogue name: smollm2",
+                        .kind = ValueKind::kFile}},
+       .groups = {&kModelOptions, &kPerplexityOptions, &kMachineOptions, &kGeneralOptions},
+       .examples = {{"ingle perplexity model.gguf -f text.txt", "the whole text, in windows of 512"},
+                    {"ingle perplexity model.gguf -f text.txt --chunks 20 --exact --save-logits exact.bin",
+                     "keep the exact distributions"},
+                    {"ingle perplexity model.gguf --kl exact.bin", "and see how far the default is from them"}}},
+      run_perplexity};
 }
 
 }  // namespace ingle::app
