@@ -77,9 +77,16 @@ std::vector<int64_t> row_counts(const Machine& machine) {
 }
 
 TEST_P(GatedMlpTest, PackedWeightsOfEveryFormat) {
-  for (DType type : {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1, DType::kQ8_0}) {
+  for (DType type :
+       {DType::kQ4_0, DType::kQ4_1, DType::kQ5_0, DType::kQ5_1, DType::kQ8_0, DType::kIQ4_NL, DType::kMXFP4}) {
     for (int64_t rows : row_counts(GetParam())) {
       compare_mlp(GetParam(), {.gate = type, .up = type, .down = type}, rows);
+      if (HasFatalFailure()) return;
+    }
+  }
+  for (DType type : {DType::kQ4_K, DType::kQ5_K, DType::kIQ4_XS}) {
+    for (int64_t rows : {1, 4, 5, 49}) {
+      compare_mlp(GetParam(), {.gate = type, .up = type, .down = type, .in = 256, .hidden = 256}, rows);
       if (HasFatalFailure()) return;
     }
   }

@@ -220,11 +220,29 @@ TEST_P(LinearTest, AnInfinityOrNanInARowIsSeenInItsResultOnly) {
           const Tensor result = ops->linear({weight.get(), nullptr}, x.tensor(rows));
           for (int64_t r = 0; r < rows; ++r) {
             for (int64_t c = 0; c < 5; ++c) {
-              EXPECT_EQ(std::isfinite(result.row(r)[c]), r != 1)
+              ASSERT_EQ(std::isfinite(result.row(r)[c]), r != 1)
                   << format_of(type).name << ", " << bad << " at " << place << ": row " << r << ", output " << c;
             }
           }
         }
+      }
+    }
+  }
+}
+
+TEST_P(LinearTest, RowsOfVerySmallNumbersGiveSmallResults) {
+  const auto backend = GetParam().backend();
+  const auto ops = backend->make_ops();
+  for (DType type : {DType::kQ4_0, DType::kQ8_0}) {
+    const Weights w(type, 5, 64, 1);
+    const auto weight = backend->pack("w", w.view());
+    for (float size : {0.0f, 1e-44f, 1e-38f, 1e-37f, 1e-30f}) {
+      Rows x(5, 64, 2, size);
+      for (int64_t rows : {1, 5}) {
+        ops->begin_step();
+        const Tensor y = ops->linear({weight.get(), nullptr}, x.tensor(rows));
+        for (int64_t i = 0; i < rows * 5; ++i)
+          EXPECT_LE(std::fabs(y.data[i]), 1e3f * size) << "numbers of size " << size;
       }
     }
   }
