@@ -1,5 +1,6 @@
-// What a device offers: weights made ready for it, the cache's block layout, and some twenty coarse operations that run in the
-// order they are called. There is no graph. A backend fuses inside an operation, never across what a model might call next.
+// What a device offers: weights made ready for it, the cache's block layout, and some twenty coarse operations that run
+// in the order they are called. There is no graph. A backend fuses inside an operation, never across what a model might
+// call next.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@
 
 namespace ingle {
 
-// The promises of design section 4. Default arithmetic already has a fixed order (a row's result depends neither on the number of
-// threads nor on what else is in the batch), so there is no third mode to choose.
+// The promises of design section 4. Default arithmetic already has a fixed order (a row's result depends neither on the
+// number of threads nor on what else is in the batch), so there is no third mode to choose.
 enum class Precision {
   kDefault,  // activations int8 per block of 32 where the weight is quantised; f16 cache by default
   kExact,    // activations and cache f32: equal to an f32 implementation on the decoded weights, to rounding
@@ -31,11 +32,12 @@ class Matrix {
   virtual ~Matrix() = default;
   std::string name;
   DType file_type = DType::kF32;
-  int64_t rows = 0;      // out
-  int64_t columns = 0;   // in
-  size_t bytes = 0;      // as it lies in memory
-  std::string layout;    // for --explain: "q4_1 x32, gemv avx512_vnni, gemm 2x6"
-  std::string reason;    // why this layout, when it is not the obvious one
+  int64_t rows = 0;        // out
+  int64_t columns = 0;     // in
+  size_t bytes = 0;        // as it lies in memory
+  double input_bytes = 0;  // what a product takes, per number of its input, for a form of its own of that input
+  std::string layout;      // for --explain: "q4_1 x32, gemv avx512_vnni, gemm 2x6"
+  std::string reason;      // why this layout, when it is not the obvious one
 };
 
 struct Linear {
@@ -60,14 +62,14 @@ struct Rope {
   enum class Pairs { kAdjacent, kHalves };  // (2i, 2i+1), or (i, i + rotated/2)
   Pairs pairs = Pairs::kAdjacent;
   int64_t rotated = 0;
-  std::vector<float> inverse_frequency;     // [rotated / 2], scaling already inside
+  std::vector<float> inverse_frequency;  // [rotated / 2], scaling already inside
   float magnitude = 1.0f;
 };
 
 struct AttentionOptions {
   float scale = 1.0f;
-  int32_t window = 0;      // 0: none; otherwise a query at p sees positions > p - window
-  float soft_cap = 0.0f;   // 0: none; otherwise cap * tanh(score / cap)
+  int32_t window = 0;     // 0: none; otherwise a query at p sees positions > p - window
+  float soft_cap = 0.0f;  // 0: none; otherwise cap * tanh(score / cap)
 };
 
 // Where a result goes: nowhere special, or added to rows that exist (the residual stream).
@@ -77,21 +79,25 @@ struct Into {
 
 struct OpTiming {  // one line of --profile
   std::string_view op;
-  int layer;                 // -1 outside layers
+  int layer;  // -1 outside layers
   int64_t calls = 0;
   double seconds = 0;
-  double bytes = 0;          // weights and cache read, activations read and written
-  double operations = 0;     // multiply-adds count two
+  double bytes = 0;       // weights and cache read, activations read and written
+  double operations = 0;  // multiply-adds count two
   int64_t rows = 0;
 };
 
-// One step's operations. Not thread-safe: one caller; parallel inside. Every Tensor it hands out lives until begin_step().
+// One step's operations. Not thread-safe: one caller; parallel inside. Every Tensor it hands out lives until
+// begin_step(), or until the end_layer() of the layer that made it.
 // Kernels assume shapes that the loader has checked; a mismatch is our own mistake (INGLE_CHECK).
 class Ops {
  public:
   virtual ~Ops() = default;
-  virtual void begin_step() = 0;               // forgets the last step's tensors; allocates nothing once sizes have been seen
-  virtual void set_layer(int layer) = 0;       // for profile and trace; -1 outside layers
+  virtual void begin_step() = 0;  // forgets the last step's tensors; allocates nothing once sizes have been seen
+  virtual void set_layer(int layer) = 0;  // for profile and trace; -1 outside layers
+  // The end of a layer: every tensor made since the last end (or the step's begin) is forgotten, except x, which is
+  // returned, perhaps moved. A step so needs the memory of one layer, and that stays in cache.
+  virtual Tensor end_layer(Tensor x) = 0;
 
   // Rows of an embedding table: [tokens, columns].
   virtual Tensor embed(const Matrix& table, std::span<const int32_t> tokens) = 0;
@@ -112,7 +118,8 @@ class Ops {
   virtual void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) = 0;
   // Writes K and V [rows, kv_heads, head_dim] of these rows into the cache.
   virtual void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) = 0;
-  // Causal attention of each row over its own sequence up to its position: [rows, heads, head_dim] -> [rows, heads * v_dim].
+  // Causal attention of each row over its own sequence up to its position: [rows, heads, head_dim] -> [rows, heads *
+  // v_dim].
   virtual Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) = 0;
   virtual Tensor gather_rows(Tensor x, std::span<const int32_t> rows) = 0;
   virtual void scale(Tensor x, float factor) = 0;  // in place
@@ -135,9 +142,10 @@ class ThreadPool;
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual std::string_view name() const noexcept = 0;         // "cpu"
-  virtual std::string description() const = 0;                // "avx512_vnni, 2 threads"
-  // Copies a weight into the device's layout. Any format; throws Error{kUnsupported} naming the tensor for one it cannot use.
+  virtual std::string_view name() const noexcept = 0;  // "cpu"
+  virtual std::string description() const = 0;         // "avx512_vnni, 2 threads"
+  // Copies a weight into the device's layout. Any format; throws Error{kUnsupported} naming the tensor for one it
+  // cannot use.
   virtual std::unique_ptr<Matrix> pack(std::string name, const ConstTensorView& w) = 0;
   // Keeps the rows as they are in the file, to be read row by row (embedding tables); the view must outlive it.
   virtual std::unique_ptr<Matrix> table(std::string name, const ConstTensorView& w) = 0;
@@ -148,8 +156,8 @@ class Backend {
 };
 
 struct BackendOptions {
-  int threads = 0;             // 0: one per physical core
-  std::string isa;             // "": the best this processor has; otherwise by name, kInvalidArgument if it cannot run here
+  int threads = 0;  // 0: one per physical core
+  std::string isa;  // "": the best this processor has; otherwise by name, kInvalidArgument if it cannot run here
   Precision precision = Precision::kDefault;
 };
 

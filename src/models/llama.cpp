@@ -77,7 +77,7 @@ StepResult Llama::forward(Ops& op, const Batch& batch, const RowNeed& need, std:
     const Tensor residual = rows.out.empty() ? Tensor{} : rows.crop(op, x);
     x = l.attn(op, l.shape, rope_, op.norm(l.attn_norm, x), rows, kv[i], {.add_to = residual});
     if (rows.out.empty()) return {};  // after the last layer that writes, nobody wants anything
-    x = l.mlp(op, op.norm(l.mlp_norm, x), {.add_to = x});
+    x = op.end_layer(l.mlp(op, op.norm(l.mlp_norm, x), {.add_to = x}));
   }
   op.set_layer(-1);
   if (need.wanted().empty()) return {};

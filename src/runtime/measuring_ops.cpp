@@ -1,10 +1,36 @@
 #include "runtime/measuring_ops.h"
 
+#include <algorithm>
+
 namespace ingle {
 
+void MeasuringOps::begin_step() {
+  live_ = peak_ = 0;
+  forms_.clear();
+}
+
+void MeasuringOps::take(double bytes) {
+  live_ += (static_cast<size_t>(bytes) + 63) / 64 * 64;
+  peak_ = std::max(peak_, live_);
+}
+
 Tensor MeasuringOps::result(const Shape& shape) {
-  bytes_ += (static_cast<size_t>(shape.elements()) * sizeof(float) + 63) / 64 * 64;
-  return {&never_read_, shape, nullptr};
+  take(static_cast<double>(shape.elements()) * sizeof(float));
+  take(64);  // the memo
+  forms_.emplace_back();
+  return {&never_read_, shape, &forms_.back()};
+}
+
+void MeasuringOps::take_form(const Linear& w, Tensor x) {
+  auto* form = static_cast<Form*>(x.memo);
+  if (form == nullptr || form->counted || w.weight->input_bytes == 0) return;
+  form->counted = true;
+  take(w.weight->input_bytes * static_cast<double>(x.shape.elements()));
+}
+
+Tensor MeasuringOps::end_layer(Tensor x) {
+  live_ = 0;
+  return x.empty() ? x : result(x.shape);
 }
 
 Tensor MeasuringOps::embed(const Matrix& table, std::span<const int32_t> tokens) {
@@ -12,7 +38,9 @@ Tensor MeasuringOps::embed(const Matrix& table, std::span<const int32_t> tokens)
 }
 
 Tensor MeasuringOps::linear(const Linear& w, Tensor x, Into into) {
-  return into.add_to.data != nullptr ? into.add_to : result({x.rows(), w.out()});
+  const Tensor r = into.add_to.data != nullptr ? into.add_to : result({x.rows(), w.out()});
+  take_form(w, x);
+  return r;
 }
 
 void MeasuringOps::linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) {
@@ -22,7 +50,14 @@ void MeasuringOps::linears(std::initializer_list<LinearJob> jobs, std::initializ
 
 Tensor MeasuringOps::gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
                                Into into) {
-  result({x.rows(), gate.out()});  // act(gate x) * (up x)
+  take_form(gate, x);
+  // act(gate x) * (up x) exists only in the form that `down` reads, or as two rows of floats.
+  if (down.weight->input_bytes > 0) {
+    take(down.weight->input_bytes * static_cast<double>(x.rows() * down.in()));
+    return into.add_to.data != nullptr ? into.add_to : result({x.rows(), down.out()});
+  }
+  result({x.rows(), gate.out()});
+  result({x.rows(), gate.out()});
   return linear(down, x, into);
 }
 

@@ -1,14 +1,17 @@
 // A dry run of a model: every operation answers with the shape of its result and counts the memory it would take.
 #pragma once
 
+#include <deque>
+
 #include "backend/backend.h"
 
 namespace ingle {
 
 class MeasuringOps : public Ops {
  public:
-  void begin_step() override { bytes_ = 0; }
+  void begin_step() override;
   void set_layer(int layer) override {}
+  Tensor end_layer(Tensor x) override;
   Tensor embed(const Matrix& table, std::span<const int32_t> tokens) override;
   Tensor linear(const Linear& w, Tensor x, Into into) override;
   void linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) override;
@@ -22,13 +25,19 @@ class MeasuringOps : public Ops {
   void scale(Tensor x, float factor) override {}
   void set_profile(bool on) override {}
   std::vector<OpTiming> profile() const override { return {}; }
-  size_t arena_bytes() const noexcept override { return bytes_; }
+  size_t arena_bytes() const noexcept override { return peak_; }  // the most at once
 
  private:
+  struct Form {
+    bool counted = false;
+  };
   Tensor result(const Shape& shape);
+  void take(double bytes);
+  void take_form(const Linear& w, Tensor x);  // the product's own form of x, made once
 
-  size_t bytes_ = 0;
-  float never_read_ = 0;  // what results point at: a model may ask whether a tensor is there, not for its numbers
+  size_t live_ = 0, peak_ = 0;
+  std::deque<Form> forms_;  // what the memos of results point at
+  float never_read_ = 0;    // what results point at: a model may ask whether a tensor is there, not for its numbers
 };
 
 }  // namespace ingle

@@ -11,25 +11,36 @@ constexpr size_t kFirstChunk = size_t{1} << 20;
 
 std::byte* Arena::allocate(size_t bytes) {
   bytes = (bytes + 63) & ~size_t{63};
-  if (chunks_.empty() || used_ + bytes > chunks_.back().size()) {
+  while (chunk_ < chunks_.size() && used_ + bytes > chunks_[chunk_].size()) {
+    ++chunk_;
+    used_ = 0;
+  }
+  if (chunk_ == chunks_.size()) {
     const size_t last = chunks_.empty() ? kFirstChunk / 2 : chunks_.back().size();
     chunks_.emplace_back(std::max(bytes, 2 * last));
     used_ = 0;
   }
-  std::byte* result = chunks_.back().data() + used_;
+  std::byte* result = chunks_[chunk_].data() + used_;
   used_ += bytes;
-  step_bytes_ += bytes;
+  live_ += bytes;
+  peak_ = std::max(peak_, live_);
   return result;
+}
+
+void Arena::rewind(const Mark& mark) noexcept {
+  chunk_ = mark.chunk;
+  used_ = mark.used;
+  live_ = mark.live;
 }
 
 void Arena::reset() {
   if (chunks_.size() > 1) {
-    const size_t wanted = step_bytes_ + step_bytes_ / 8;
     chunks_.clear();
-    chunks_.emplace_back(wanted);
+    chunks_.emplace_back(peak_);
   }
+  chunk_ = 0;
   used_ = 0;
-  step_bytes_ = 0;
+  live_ = 0;
 }
 
 size_t Arena::capacity() const noexcept {

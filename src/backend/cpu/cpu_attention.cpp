@@ -1,7 +1,8 @@
 // The cache and attention over it.
 //
-// Keys are visited in spans of 256 positions. Within a span online softmax runs block by block; the spans' (maximum, sum, output) are merged in
-// order. So spans can be computed by different threads when rows are few, and a row's result is the same either way.
+// Keys are visited in spans of 256 positions. Within a span online softmax runs block by block; the spans' (maximum,
+// sum, output) are merged in order. So spans can be computed by different threads when rows are few, and a row's result
+// is the same either way.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -34,7 +35,8 @@ int64_t round_up_16(int64_t x) { return (x + 15) / 16 * 16; }
 void CpuOps::append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) {
   const KvLayout& layout = kv.layout;
   INGLE_CHECK(k.rows() == rows.size() && v.rows() == rows.size());
-  const Scope scope(*this, "append", rows.size(), 4.0 * static_cast<double>(k.shape.elements() + v.shape.elements()), 0);
+  const Scope scope(*this, "append", rows.size(), 4.0 * static_cast<double>(k.shape.elements() + v.shape.elements()),
+                    0);
   const KvFormat& k_format = kv_format_of(kernels_, layout.k_type);
   const KvFormat& v_format = kv_format_of(kernels_, layout.v_type);
   const auto append_rows = [&](int64_t head, const RowRun& run, int64_t begin, int64_t end) {
@@ -42,13 +44,16 @@ void CpuOps::append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) {
       const int32_t position = rows.positions[static_cast<size_t>(r)];
       const int32_t block = kv.tables[static_cast<size_t>(run.slot)][static_cast<size_t>(position / kKvBlockPositions)];
       const int offset = position % kKvBlockPositions;
-      k_format.append_k(k.row(r) + head * layout.k_dim, layout.k_dim, offset, reinterpret_cast<uint8_t*>(kv.k(block, head)));
-      v_format.append_v(v.row(r) + head * layout.v_dim, layout.v_dim, offset, reinterpret_cast<uint8_t*>(kv.v(block, head)));
+      k_format.append_k(k.row(r) + head * layout.k_dim, layout.k_dim, offset,
+                        reinterpret_cast<uint8_t*>(kv.k(block, head)));
+      v_format.append_v(v.row(r) + head * layout.v_dim, layout.v_dim, offset,
+                        reinterpret_cast<uint8_t*>(kv.v(block, head)));
     }
   };
   if (rows.size() <= kSplitTokens) {
     for (const RowRun& run : rows.runs) {
-      for (int64_t head = 0; head < layout.kv_heads; ++head) append_rows(head, run, run.first_row, run.first_row + run.rows);
+      for (int64_t head = 0; head < layout.kv_heads; ++head)
+        append_rows(head, run, run.first_row, run.first_row + run.rows);
     }
     return;
   }
@@ -125,7 +130,8 @@ void CpuOps::attention_span(const AttentionWork& work, const RowRun& run, int64_
   int32_t limit[kTaskRows], start[kTaskRows];
   const auto table = work.kv.tables[static_cast<size_t>(run.slot)];
   const int64_t end = work.rows.positions[static_cast<size_t>(last - 1)] + 1;
-  for (int64_t begin = span * kSpanPositions; begin < std::min(end, (span + 1) * kSpanPositions); begin += kKvBlockPositions) {
+  for (int64_t begin = span * kSpanPositions; begin < std::min(end, (span + 1) * kSpanPositions);
+       begin += kKvBlockPositions) {
     if (begin + kKvBlockPositions <= work.first_position(first)) continue;  // behind the window of every row
     const int32_t block = table[static_cast<size_t>(begin / kKvBlockPositions)];
     for (int64_t i = 0; i < q_rows; ++i) {
@@ -171,7 +177,8 @@ void CpuOps::attention_result(const AttentionWork& work, int64_t head, int64_t f
 }
 
 // A block of tokens of one kv head, all its spans.
-void CpuOps::attention_block(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last, int thread) {
+void CpuOps::attention_block(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last,
+                             int thread) {
   const int64_t q_rows = (last - first) * work.group;
   std::byte* scratch = thread_scratch(thread);
   auto* q = reinterpret_cast<float*>(scratch);
@@ -226,8 +233,8 @@ void CpuOps::attention_split(const AttentionWork& work) {
       while (span >= splits[i].spans) span -= splits[i++].spans;
       const RowRun& run = *splits[i].run;
       attention_queries(work, head, run.first_row, run.first_row + run.rows, q);
-      attention_span(work, run, head, run.first_row, run.first_row + run.rows, splits[i].first_span + span, q, state(index, head),
-                     tiles);
+      attention_span(work, run, head, run.first_row, run.first_row + run.rows, splits[i].first_span + span, q,
+                     state(index, head), tiles);
     }
     pool_.barrier();
     while (merges.next(task, end)) {
@@ -270,7 +277,8 @@ Tensor CpuOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, const 
   }
   double cache_bytes = 0;
   for (const RowRun& run : rows.runs) {
-    const double keys = rows.positions[static_cast<size_t>(run.first_row + run.rows - 1)] + 1 - work.first_position(run.first_row);
+    const double keys =
+        rows.positions[static_cast<size_t>(run.first_row + run.rows - 1)] + 1 - work.first_position(run.first_row);
     cache_bytes += keys * static_cast<double>(layout.block_bytes()) / kKvBlockPositions;
   }
   const Scope scope(*this, "attention", rows.size(), cache_bytes,

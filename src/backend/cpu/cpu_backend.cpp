@@ -25,13 +25,16 @@ class CpuBackend final : public Backend {
     return fmt::format("{}, {} thread{}", kernels_.name, pool_.size(), pool_.size() == 1 ? "" : "s");
   }
   std::unique_ptr<Matrix> pack(std::string name, const ConstTensorView& w) override {
-    return pack_matrix(std::move(name), w, kernels_, precision_, pool_);
+    return pack_matrix(std::move(name), w, kernels_, precision_, memory_, pool_);
   }
-  std::unique_ptr<Matrix> table(std::string name, const ConstTensorView& w) override { return table_matrix(std::move(name), w); }
+  std::unique_ptr<Matrix> table(std::string name, const ConstTensorView& w) override {
+    return table_matrix(std::move(name), w);
+  }
   KvLayout kv_layout(DType k_type, DType v_type, int64_t kv_heads, int64_t k_dim, int64_t v_dim) const override {
     const KvFormat& k = kv_format(k_type);
     const KvFormat& v = kv_format(v_type);
-    return {k_type, v_type, kv_heads, k_dim, v_dim, (k.k_bytes(k_dim) + 63) / 64 * 64, (v.v_bytes(v_dim) + 63) / 64 * 64};
+    return {
+        k_type, v_type, kv_heads, k_dim, v_dim, (k.k_bytes(k_dim) + 63) / 64 * 64, (v.v_bytes(v_dim) + 63) / 64 * 64};
   }
   std::unique_ptr<Ops> make_ops() override { return std::make_unique<CpuOps>(pool_, kernels_, precision_); }
   Precision precision() const noexcept override { return precision_; }
@@ -48,6 +51,7 @@ class CpuBackend final : public Backend {
 
   const CpuKernels& kernels_;
   const Precision precision_;
+  WeightMemory memory_;
   ThreadPool pool_;
 };
 
@@ -56,7 +60,8 @@ class CpuBackend final : public Backend {
 int physical_cores() {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
-  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   std::set<std::string> cores;  // by the list of their hyper-threads
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &allowed)) continue;
@@ -74,7 +79,8 @@ std::unique_ptr<Backend> make_cpu_backend(const CpuKernels& kernels, int threads
 
 std::unique_ptr<Backend> make_cpu_backend(const BackendOptions& options) {
   if (options.threads < 0 || options.threads > kMostThreads) {
-    throw_error(ErrorCode::kInvalidArgument, "threads: {} is outside 1..{} (0: one per core)", options.threads, kMostThreads);
+    throw_error(ErrorCode::kInvalidArgument, "threads: {} is outside 1..{} (0: one per core)", options.threads,
+                kMostThreads);
   }
   const CpuFeatures features = detect_features();
   const CpuKernels* kernels = select_kernels(options.isa, features);

@@ -19,10 +19,12 @@ class CpuOps final : public Ops {
 
   void begin_step() override;
   void set_layer(int layer) override { layer_ = layer; }
+  Tensor end_layer(Tensor x) override;
   Tensor embed(const Matrix& table, std::span<const int32_t> tokens) override;
   Tensor linear(const Linear& w, Tensor x, Into into) override;
   void linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) override;
-  Tensor gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x, Into into) override;
+  Tensor gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
+                   Into into) override;
   Tensor norm(const Norm& n, Tensor x) override;
   void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) override;
   void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) override;
@@ -32,7 +34,7 @@ class CpuOps final : public Ops {
 
   void set_profile(bool on) override;
   std::vector<OpTiming> profile() const override;
-  size_t arena_bytes() const noexcept override { return arena_.capacity(); }
+  size_t arena_bytes() const noexcept override { return arena_.capacity() + step_arena_.capacity(); }
 
  private:
   // One weight on some rows, and where the result goes.
@@ -48,14 +50,17 @@ class CpuOps final : public Ops {
   class Scope;  // times one call
 
   Tensor make_tensor(const Shape& shape);
+  TensorMemo* make_memo();
   Product product(const Linear& w, const Tensor& x, float* out, bool add);
   const QuantizedRows* quantize(const Tensor& x);
   void quantize_rows(QuantizedRows& rows, const float* x);
   void run_products(std::span<const Product> products);
-  // acc[token][panel_rows] of one panel over tokens [first, last), which start and end at group borders. `slice` is room for the
-  // expanded panel; unless `fresh` it still holds it.
-  void panel_product(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice, bool fresh);
-  void int_panel(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice, bool fresh);
+  // acc[token][panel_rows] of one panel over tokens [first, last), which start and end at group borders. `slice` is
+  // room for the expanded panel; unless `fresh` it still holds it.
+  void panel_product(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice,
+                     bool fresh);
+  void int_panel(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice,
+                 bool fresh);
   void float_panel(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice);
   int64_t token_block(const Product& p) const noexcept;
   void store_panel(const Product& p, int64_t panel, int64_t first, int64_t last, const float* acc);
@@ -69,22 +74,25 @@ class CpuOps final : public Ops {
     const int32_t* positions;
     int64_t rows;
     const Rope* rope;
-    float *cos, *sin;              // [rows][pairs]
+    float *cos, *sin;  // [rows][pairs]
   };
   const RopeTable& rope_table(std::span<const int32_t> positions, const Rope& rope);
   struct AttentionWork;
   void attention_queries(const AttentionWork& work, int64_t head, int64_t first, int64_t last, float* q);
-  void attention_span(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last, int64_t span,
-                      const float* q, std::byte* state, std::byte* tiles);
+  void attention_span(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last,
+                      int64_t span, const float* q, std::byte* state, std::byte* tiles);
   void attention_result(const AttentionWork& work, int64_t head, int64_t first, int64_t last, std::byte* state);
-  void attention_block(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last, int thread);
+  void attention_block(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last,
+                       int thread);
   void attention_split(const AttentionWork& work);
 
   ThreadPool& pool_;
   const CpuKernels& kernels_;
   const Precision precision_;
-  Arena arena_;
-  AlignedBuffer scratch_;          // one part per thread
+  Arena arena_;       // tensors and their int8 forms
+  Arena step_arena_;  // what lasts the whole step: rope tables
+  Arena::Mark layer_mark_;
+  AlignedBuffer scratch_;  // one part per thread
   size_t scratch_per_thread_ = 0;
   int layer_ = -1;
   static constexpr int kRopeTables = 8;

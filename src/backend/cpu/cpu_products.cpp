@@ -1,7 +1,7 @@
 // Products with weights: which kernel serves which row count, and how the work is cut.
 //
-// A task is one panel of weight rows over a block of tokens. Few tokens (a decode): panels stream past them. Many: the panel is expanded
-// once into L2 and every token group passes over it.
+// A task is one panel of weight rows over a block of tokens. Few tokens (a decode): panels stream past them. Many: the
+// panel is expanded once into L2 and every token group passes over it.
 #include <cstring>
 
 #include "backend/cpu/cpu_ops.h"
@@ -45,10 +45,7 @@ bool several_slices(const CpuMatrix& w) {
 const QuantizedRows* CpuOps::quantize(const Tensor& x) {
   INGLE_CHECK(x.row_size() % 32 == 0);
   auto* memo = static_cast<TensorMemo*>(x.memo);
-  if (memo == nullptr) {
-    memo = arena_.allocate_array<TensorMemo>(1);
-    *memo = TensorMemo{};
-  }
+  if (memo == nullptr) memo = make_memo();
   QuantizedRows& q = memo->quantized;
   if (q.data == nullptr) {
     q.rows = x.rows();
@@ -62,20 +59,14 @@ const QuantizedRows* CpuOps::quantize(const Tensor& x) {
 
 void CpuOps::quantize_rows(QuantizedRows& q, const float* x) {
   const int64_t row_size = q.blocks * 32;
-  const auto token = [&](int64_t r) {
-    const int64_t group = r / q.tile;
-    kernels_.quantize(x + r * row_size, row_size, q.at(group, 0), static_cast<int>(r - group * q.tile), q.group_tokens(group));
+  const auto group = [&](int64_t g) {
+    kernels_.quantize(x + g * q.tile * row_size, row_size, q.group_tokens(g), q.blocks, q.at(g, 0));
   };
-  if (q.rows <= kMaxGemvTokens) {
-    for (int64_t r = 0; r < q.rows; ++r) token(r);
-    return;
-  }
-  TaskCounter tasks(q.rows, 16);
+  if (q.groups() == 1) return group(0);
+  TaskCounter tasks(q.groups());
   pool_.run([&](int) {
     int64_t begin, end;
-    while (tasks.next(begin, end)) {
-      for (int64_t r = begin; r < end; ++r) token(r);
-    }
+    while (tasks.next(begin, end)) group(begin);
   });
 }
 
@@ -132,7 +123,8 @@ void CpuOps::float_panel(const Product& p, int64_t panel, int64_t first, int64_t
       // Rows as in the file: whole blocks are decoded, the slice is taken out of them.
       const Format& format = format_of(w.file_type);
       const int64_t begin = k / format.block_elements * format.block_elements;
-      const int64_t blocks_end = (k + count + format.block_elements - 1) / format.block_elements * format.block_elements;
+      const int64_t blocks_end =
+          (k + count + format.block_elements - 1) / format.block_elements * format.block_elements;
       for (int r = 0; r < panel_rows; ++r) {
         const int64_t index = panel * panel_rows + r;
         if (index < w.rows) {
@@ -145,7 +137,8 @@ void CpuOps::float_panel(const Product& p, int64_t panel, int64_t first, int64_t
     }
     for (int64_t t = first; t < last; t += tile) {
       const int64_t tokens = std::min<int64_t>(tile, last - t);
-      kernels_.float_tile[tokens - 1](expanded, count, p.x + t * w.columns + k, w.columns, acc + (t - first) * panel_rows, k > 0);
+      kernels_.float_tile[tokens - 1](expanded, count, p.x + t * w.columns + k, w.columns,
+                                      acc + (t - first) * panel_rows, k > 0);
     }
   }
 }
@@ -163,9 +156,8 @@ void CpuOps::store_panel(const Product& p, int64_t panel, int64_t first, int64_t
   const int64_t row = panel * kernels_.panel_rows;
   const int64_t count = std::min<int64_t>(kernels_.panel_rows, p.w->rows - row);
   const float* bias = p.bias == nullptr ? nullptr : p.bias + row;
-  for (int64_t t = first; t < last; ++t) {
-    kernels_.store(acc + (t - first) * kernels_.panel_rows, bias, count, p.out + t * p.w->rows + row, p.add);
-  }
+  kernels_.store(acc, kernels_.panel_rows, bias, last - first, count, p.out + first * p.w->rows + row, p.w->rows,
+                 p.add);
 }
 
 void CpuOps::run_products(std::span<const Product> products) {
@@ -239,15 +231,18 @@ void CpuOps::linears(std::initializer_list<LinearJob> jobs, std::initializer_lis
   if (count > 0) run_products({products, count});
 }
 
-Tensor CpuOps::gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x, Into into) {
+Tensor CpuOps::gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
+                         Into into) {
   const auto& g = static_cast<const CpuMatrix&>(*gate.weight);
   const auto& u = static_cast<const CpuMatrix&>(*up.weight);
   const auto& d = static_cast<const CpuMatrix&>(*down.weight);
   const bool add = into.add_to.data != nullptr;
   if (x.empty()) return add ? into.add_to : make_tensor({0, d.rows});
   INGLE_CHECK(g.rows == u.rows && d.columns == g.rows);
-  const Scope scope(*this, "gated_mlp", x.rows(), product_bytes(g, x.rows()) + product_bytes(u, x.rows()) + product_bytes(d, x.rows()),
-                    product_operations(g, x.rows()) + product_operations(u, x.rows()) + product_operations(d, x.rows()));
+  const Scope scope(
+      *this, "gated_mlp", x.rows(),
+      product_bytes(g, x.rows()) + product_bytes(u, x.rows()) + product_bytes(d, x.rows()),
+      product_operations(g, x.rows()) + product_operations(u, x.rows()) + product_operations(d, x.rows()));
   Tensor result = add ? into.add_to : make_tensor({x.rows(), d.rows});
   INGLE_CHECK(result.rows() == x.rows() && result.row_size() == d.rows);
   if (g.int_format != nullptr && u.int_format != nullptr && d.int_format != nullptr) {
@@ -255,8 +250,7 @@ Tensor CpuOps::gated_mlp(const Linear& gate, const Linear& up, const Linear& dow
     QuantizedRows hidden{.rows = x.rows(), .blocks = d.columns / 32};
     hidden.tile = QuantizedRows::tile_for(hidden.rows, kernels_.tile_tokens);
     hidden.data = arena_.allocate_array<uint8_t>(static_cast<int64_t>(hidden.bytes()));
-    fused_gated(product(gate, x, nullptr, false), product(up, x, nullptr, false),
-                hidden, act);
+    fused_gated(product(gate, x, nullptr, false), product(up, x, nullptr, false), hidden, act);
     const Product last{&d, down.bias, x.rows(), nullptr, &hidden, result.data, add};
     run_products({&last, 1});
   } else {
@@ -267,7 +261,9 @@ Tensor CpuOps::gated_mlp(const Linear& gate, const Linear& up, const Linear& dow
     TaskCounter rows(x.rows(), 4);
     pool_.run([&](int) {
       int64_t begin, end;
-      while (rows.next(begin, end)) activate(gates.row(begin), ups.row(begin), (end - begin) * g.rows, gates.row(begin));
+      while (rows.next(begin, end)) {
+        activate(gates.row(begin), ups.row(begin), g.rows, end - begin, g.rows, gates.row(begin), g.rows);
+      }
     });
     gates.memo = nullptr;
     const Product last = product(down, gates, result.data, add);
@@ -278,19 +274,23 @@ Tensor CpuOps::gated_mlp(const Linear& gate, const Linear& up, const Linear& dow
 }
 
 void CpuOps::fused_gated(const Product& gate, const Product& up, const QuantizedRows& hidden, Activation act) {
-  // A unit is 32 hidden numbers, one block of the rows that `down` reads: as many panels of gate and of up as that takes.
+  // A unit is 32 hidden numbers, one block of the rows that `down` reads: as many panels of gate and of up as that
+  // takes.
   const int panel_rows = kernels_.panel_rows;
   const int parts = 32 / panel_rows;
   const int64_t rows = hidden.rows, block = std::max(token_block(gate), token_block(up));
   const size_t slice = aligned(std::max(slice_bytes(*gate.w, panel_rows), slice_bytes(*up.w, panel_rows)));
   const size_t results = aligned(static_cast<size_t>(block * panel_rows) * sizeof(float));
-  need_scratch(static_cast<size_t>(2 * parts) * (slice + results));
+  const size_t panels_bytes = static_cast<size_t>(2 * parts) * (slice + results);
+  need_scratch(panels_bytes + static_cast<size_t>(block * 32) * sizeof(float));
   const auto activate = act == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
   const int64_t units = hidden.blocks;
   TaskCounter tasks(units, rows <= kMaxGemvTokens ? std::max<int64_t>(1, units / (8 * pool_.size())) : 1);
   pool_.run([&](int thread) {
     std::byte* scratch = thread_scratch(thread);
-    const auto result_of = [&](int i) { return reinterpret_cast<float*>(scratch + static_cast<size_t>(i) * (slice + results) + slice); };
+    const auto result_of = [&](int i) {
+      return reinterpret_cast<float*>(scratch + static_cast<size_t>(i) * (slice + results) + slice);
+    };
     int64_t begin, end;
     while (tasks.next(begin, end)) {
       for (int64_t unit = begin; unit < end; ++unit) {
@@ -301,19 +301,20 @@ void CpuOps::fused_gated(const Product& gate, const Product& up, const Quantized
             const int64_t panel = unit * parts + i / 2;
             float* acc = result_of(i);
             panel_product(p, panel, first, last, acc, scratch + static_cast<size_t>(i) * (slice + results), first == 0);
-            if (p.bias == nullptr) continue;
-            for (int64_t t = 0; t < last - first; ++t) {
-              kernels_.store(acc + t * panel_rows, p.bias + panel * panel_rows, panel_rows, acc + t * panel_rows, false);
+            if (p.bias != nullptr) {
+              kernels_.store(acc, panel_rows, p.bias + panel * panel_rows, last - first, panel_rows, acc, panel_rows,
+                             false);
             }
           }
-          for (int64_t t = first; t < last; ++t) {
-            alignas(64) float h[32];
-            for (int part = 0; part < parts; ++part) {
-              const int64_t offset = (t - first) * panel_rows;
-              activate(result_of(2 * part) + offset, result_of(2 * part + 1) + offset, panel_rows, h + part * panel_rows);
-            }
-            const int64_t group = t / hidden.tile;
-            kernels_.quantize(h, 32, hidden.at(group, unit), static_cast<int>(t - group * hidden.tile), hidden.group_tokens(group));
+          // [token][32], over the first gate's results unless that would overwrite what is still to be read.
+          float* numbers = parts == 1 ? result_of(0) : reinterpret_cast<float*>(scratch + panels_bytes);
+          for (int part = 0; part < parts; ++part) {
+            activate(result_of(2 * part), result_of(2 * part + 1), panel_rows, last - first, panel_rows,
+                     numbers + part * panel_rows, 32);
+          }
+          for (int64_t group = first / hidden.tile; group * hidden.tile < last; ++group) {
+            kernels_.quantize(numbers + (group * hidden.tile - first) * 32, 32, hidden.group_tokens(group), 1,
+                              hidden.at(group, unit));
           }
         }
       }

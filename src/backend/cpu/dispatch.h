@@ -1,4 +1,5 @@
-// Which instruction sets a build has, and which of them a processor can run. One dispatch_<arch>.cpp per processor family.
+// Which instruction sets a build has, and which of them a processor can run. One dispatch_<arch>.cpp per processor
+// family.
 #pragma once
 
 #include <span>

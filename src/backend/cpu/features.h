@@ -6,9 +6,9 @@
 namespace ingle::cpu {
 
 struct CpuFeatures {
-  bool avx2 = false;         // with FMA and F16C
+  bool avx2 = false;  // with FMA and F16C
   bool avx_vnni = false;
-  bool avx512 = false;       // F, BW, DQ, VL
+  bool avx512 = false;  // F, BW, DQ, VL
   bool avx512_vnni = false;
   bool neon_dotprod = false;
 };

@@ -1,13 +1,14 @@
 // What one instruction set offers the CPU backend: plain structs and function pointers, filled by the files in isa/.
 //
-// Int8 product. A weight matrix is packed in panels of `panel_rows` rows, walked along k in blocks of 32. Activations are
-// quantised per block of 32 into groups of Y rows ("tokens"); one block of a group of Y tokens is, in one stream,
+// Int8 product. A weight matrix is packed in panels of `panel_rows` rows, walked along k in blocks of 32. Activations
+// are quantised per block of 32 into groups of Y rows ("tokens"); one block of a group of Y tokens is, in one stream,
 //     int8   x[8][Y][4]     k = 4g .. 4g+3 of token y at [g][y]
 //     float  d[Y]           scale: the value is d * x
 //     int32  neg_sum[Y]     -sum of the 32 x: with a shift, what an unsigned weight's offset costs
 //     float  s[Y]           d * sum: what a weight's minimum is multiplied by
-// which is 44 * Y bytes. Every path computes sum over blocks, in order, of  acc = fma(float(int sum), w_scale * d, acc)  and, for
-// formats with a minimum, acc = fma(w_min, s, acc): the result of a row does not depend on how many rows go along.
+// which is 44 * Y bytes. Every path computes sum over blocks, in order, of  acc = fma(float(int sum), w_scale * d, acc)
+// and, for formats with a minimum, acc = fma(w_min, s, acc): the result of a row does not depend on how many rows go
+// along.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@
 
 namespace ingle::cpu {
 
-constexpr int kMaxGemvTokens = 4;   // up to here a product streams the packed weights; above, a panel is expanded first
+constexpr int kMaxGemvTokens = 4;  // up to here a product streams the packed weights; above, a panel is expanded first
 constexpr int kMaxTileTokens = 8;
 constexpr int64_t kActivationBytes = 44;  // per token and block of 32
 
@@ -26,7 +27,8 @@ struct IntFormat {
   DType type;
   const char* name;            // of the layout, for --explain
   size_t block_bytes_per_row;  // packed bytes per row and block of 32
-  // Packs block after block of panel_rows rows (nullptr: a row of zeros); each pointer stands at that row's first block.
+  // Packs block after block of panel_rows rows (nullptr: a row of zeros); each pointer stands at that row's first
+  // block.
   void (*pack)(const uint8_t* const* rows, int64_t blocks, uint8_t* panel) noexcept;
   // acc[y][panel_rows] of one panel and one group of y tokens, y = index + 1.
   void (*gemv[kMaxGemvTokens])(const uint8_t* panel, int64_t blocks, const uint8_t* x, float* acc) noexcept;
@@ -34,7 +36,8 @@ struct IntFormat {
   void (*expand)(const uint8_t* panel, int64_t blocks, uint8_t* expanded) noexcept;
   size_t expanded_bytes_per_row;
   // As gemv, on an expanded panel; with `resume` acc goes on from what it holds.
-  void (*tile[kMaxTileTokens])(const uint8_t* expanded, int64_t blocks, const uint8_t* x, float* acc, bool resume) noexcept;
+  void (*tile[kMaxTileTokens])(const uint8_t* expanded, int64_t blocks, const uint8_t* x, float* acc,
+                               bool resume) noexcept;
 };
 
 // Kernels of float weights, packed [k][panel_rows] in the file's own precision (or decoded on the way in).
@@ -59,24 +62,24 @@ struct KvFormat {
 
 // One query block against the 64 keys of a cache block.
 struct AttentionTile {
-  const float* q;          // [rows][k_dim], already scaled
-  const int32_t* limit;    // per row: keys at positions < limit are visible (counted from the tile's first key)
-  const int32_t* start;    // per row: keys at positions >= start are visible
+  const float* q;        // [rows][k_dim], already scaled
+  const int32_t* limit;  // per row: keys at positions < limit are visible (counted from the tile's first key)
+  const int32_t* start;  // per row: keys at positions >= start are visible
   int rows;
-  const float* k;          // [4][k_dim][16]: 64 keys
-  const float* v;          // [64][v_stride]
-  int64_t k_dim, v_stride; // v_stride: v_dim rounded up to 16
+  const float* k;           // [4][k_dim][16]: 64 keys
+  const float* v;           // [64][v_stride]
+  int64_t k_dim, v_stride;  // v_stride: v_dim rounded up to 16
   float soft_cap;
-  float* m;                // [rows] running maximum, -inf at first
-  float* l;                // [rows] running sum
-  float* o;                // [rows][v_stride] running weighted sum, 0 at first
+  float* m;  // [rows] running maximum, -inf at first
+  float* l;  // [rows] running sum
+  float* o;  // [rows][v_stride] running weighted sum, 0 at first
 };
 
 struct CpuKernels {
   const char* name;
-  int lanes;           // floats in a vector
-  int panel_rows;      // rows of a weight panel: a multiple of lanes
-  int tile_tokens;     // tokens of a full activation group
+  int lanes;        // floats in a vector
+  int panel_rows;   // rows of a weight panel: a multiple of lanes
+  int tile_tokens;  // tokens of a full activation group
   const IntFormat* int_formats;
   int int_format_count;
   const FloatFormat* float_formats;
@@ -84,15 +87,19 @@ struct CpuKernels {
   const KvFormat* kv_formats;
   int kv_format_count;
 
-  // n % 32 == 0; writes token y of a group of Y.
-  void (*quantize)(const float* x, int64_t n, uint8_t* group, int y, int group_tokens) noexcept;
+  // `tokens` rows of 32 * blocks numbers, x_stride apart, into one group.
+  void (*quantize)(const float* x, int64_t x_stride, int tokens, int64_t blocks, uint8_t* group) noexcept;
   // acc[y][panel_rows] (+)= sum over k of w[k][row] * x[y][k]; x rows x_stride apart. y = index + 1.
   void (*float_tile[kMaxTileTokens])(const float* w, int64_t k, const float* x, int64_t x_stride, float* acc,
                                      bool resume) noexcept;
-  // dst = acc + bias (bias may be nullptr), or dst += the same.
-  void (*store)(const float* acc, const float* bias, int64_t n, float* dst, bool add) noexcept;
-  void (*silu_mul)(const float* gate, const float* up, int64_t n, float* dst) noexcept;
-  void (*gelu_mul)(const float* gate, const float* up, int64_t n, float* dst) noexcept;
+  // Per row: dst = acc + bias (bias may be nullptr), or dst += the same.
+  void (*store)(const float* acc, int64_t acc_stride, const float* bias, int64_t rows, int64_t n, float* dst,
+                int64_t dst_stride, bool add) noexcept;
+  // Per row: dst = act(gate) * up; dst may be gate.
+  void (*silu_mul)(const float* gate, const float* up, int64_t stride, int64_t rows, int64_t n, float* dst,
+                   int64_t dst_stride) noexcept;
+  void (*gelu_mul)(const float* gate, const float* up, int64_t stride, int64_t rows, int64_t n, float* dst,
+                   int64_t dst_stride) noexcept;
   void (*rms_norm)(const float* x, const float* gain, int64_t n, float eps, float* dst) noexcept;
   // Rotates pairs of one head; cos and sin have pairs entries.
   void (*rope_adjacent)(float* x, const float* cos, const float* sin, int64_t pairs) noexcept;

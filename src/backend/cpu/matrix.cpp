@@ -25,11 +25,13 @@ const FloatFormat* find_float_format(const CpuKernels& kernels, DType type) {
 
 bool is_float(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
 
-void pack_ints(CpuMatrix& m, const ConstTensorView& w, const IntFormat& format, int panel_rows, ThreadPool& pool) {
+void pack_ints(CpuMatrix& m, const ConstTensorView& w, const IntFormat& format, int panel_rows, WeightMemory& memory,
+               ThreadPool& pool) {
   m.int_format = &format;
+  m.input_bytes = static_cast<double>(kActivationBytes) / 32;
   m.panel_bytes = format.block_bytes_per_row * static_cast<size_t>(panel_rows) * static_cast<size_t>(m.blocks());
   const int64_t panels = m.panels(panel_rows);
-  m.storage = AlignedBuffer(m.panel_bytes * static_cast<size_t>(panels));
+  m.storage = memory.allocate(m.panel_bytes * static_cast<size_t>(panels));
   TaskCounter tasks(panels, 4);
   pool.run([&](int) {
     const uint8_t* rows[64];
@@ -40,7 +42,8 @@ void pack_ints(CpuMatrix& m, const ConstTensorView& w, const IntFormat& format, 
           const int64_t row = p * panel_rows + r;
           rows[r] = row < m.rows ? reinterpret_cast<const uint8_t*>(w.row(row)) : nullptr;
         }
-        format.pack(rows, m.blocks(), reinterpret_cast<uint8_t*>(m.storage.data()) + static_cast<size_t>(p) * m.panel_bytes);
+        format.pack(rows, m.blocks(),
+                    reinterpret_cast<uint8_t*>(m.storage.data) + static_cast<size_t>(p) * m.panel_bytes);
       }
     }
   });
@@ -58,21 +61,23 @@ void store_float(DType type, float x, std::byte* out) {
   std::memcpy(out, &half, 2);
 }
 
-void pack_floats(CpuMatrix& m, const ConstTensorView& w, const FloatFormat& format, int panel_rows, ThreadPool& pool) {
+void pack_floats(CpuMatrix& m, const ConstTensorView& w, const FloatFormat& format, int panel_rows,
+                 WeightMemory& memory, ThreadPool& pool) {
   m.float_format = &format;
   const size_t size = float_bytes(format.type);
   m.panel_bytes = size * static_cast<size_t>(panel_rows) * static_cast<size_t>(m.columns);
   const int64_t panels = m.panels(panel_rows);
-  m.storage = AlignedBuffer(m.panel_bytes * static_cast<size_t>(panels));
+  m.storage = memory.allocate(m.panel_bytes * static_cast<size_t>(panels));
   const Format& file = format_of(w.type);
   // Decoding a row at a time; buffers are made before the region, which must not throw.
-  std::vector<std::vector<float>> rows(static_cast<size_t>(pool.size()), std::vector<float>(static_cast<size_t>(m.columns)));
+  std::vector<std::vector<float>> rows(static_cast<size_t>(pool.size()),
+                                       std::vector<float>(static_cast<size_t>(m.columns)));
   TaskCounter tasks(panels);
   pool.run([&](int thread) {
     float* row = rows[static_cast<size_t>(thread)].data();
     int64_t begin, end;
     while (tasks.next(begin, end)) {
-      std::byte* panel = m.storage.data() + static_cast<size_t>(begin) * m.panel_bytes;
+      std::byte* panel = m.storage.data + static_cast<size_t>(begin) * m.panel_bytes;
       for (int r = 0; r < panel_rows; ++r) {
         const int64_t index = begin * panel_rows + r;
         if (index >= m.rows) break;  // fresh memory is zero
@@ -108,36 +113,49 @@ std::unique_ptr<CpuMatrix> describe_matrix(std::string name, const ConstTensorVi
   return m;
 }
 
+constexpr size_t kWeightPiece = size_t{64} << 20;
+
 }  // namespace
 
+WeightMemory::Part WeightMemory::allocate(size_t bytes) {
+  const size_t rounded = (bytes + 63) & ~size_t{63};
+  if (piece_ == nullptr || used_ + rounded > piece_->size()) {
+    piece_ = std::make_shared<AlignedBuffer>(std::max(rounded, kWeightPiece));
+    used_ = 0;
+  }
+  std::byte* data = piece_->data() + used_;
+  used_ += rounded;
+  return {piece_, data, bytes};
+}
+
 std::unique_ptr<CpuMatrix> pack_matrix(std::string name, const ConstTensorView& w, const CpuKernels& kernels,
-                                       Precision precision, ThreadPool& pool) {
+                                       Precision precision, WeightMemory& memory, ThreadPool& pool) {
   auto m = describe_matrix(std::move(name), w);
   const int panel_rows = kernels.panel_rows;
   if (precision == Precision::kExact && !is_float(w.type)) {
-    m->storage = AlignedBuffer(w.bytes());
-    std::memcpy(m->storage.data(), w.data, w.bytes());
+    m->storage = memory.allocate(w.bytes());
+    std::memcpy(m->storage.data, w.data, w.bytes());
     m->file_rows = w;
-    m->file_rows.data = m->storage.data();
+    m->file_rows.data = m->storage.data;
     m->layout = fmt::format("{} rows, decoded to f32 per use, f32 product", format_of(w.type).name);
     m->reason = "exact: nothing is rounded after decoding";
   } else if (const IntFormat* ints = find_int_format(kernels, w.type); ints != nullptr && m->columns % 32 == 0) {
-    pack_ints(*m, w, *ints, panel_rows, pool);
+    pack_ints(*m, w, *ints, panel_rows, memory, pool);
     m->layout = fmt::format("{} x{}, int8 product ({})", ints->name, panel_rows, kernels.name);
     m->reason = "packed kernel for this format";
   } else if (is_float(w.type)) {
     const FloatFormat* floats = find_float_format(kernels, w.type);
-    pack_floats(*m, w, *floats, panel_rows, pool);
+    pack_floats(*m, w, *floats, panel_rows, memory, pool);
     m->layout = fmt::format("{} x{}, f32 product ({})", floats->name, panel_rows, kernels.name);
     m->reason = "float weights keep their precision";
   } else {
     const DType target = fits_half(w) ? DType::kF16 : DType::kF32;
     const FloatFormat* floats = find_float_format(kernels, target);
-    pack_floats(*m, w, *floats, panel_rows, pool);
+    pack_floats(*m, w, *floats, panel_rows, memory, pool);
     m->layout = fmt::format("{} x{}, f32 product ({})", floats->name, panel_rows, kernels.name);
     m->reason = fmt::format("{} has no packed kernel on {}", format_of(w.type).name, kernels.name);
   }
-  m->bytes = m->storage.size();
+  m->bytes = m->storage.bytes;
   return m;
 }
 

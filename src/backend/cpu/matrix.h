@@ -8,26 +8,43 @@
 
 namespace ingle::cpu {
 
-// Exactly one of the three: integer panels, float panels, or rows as in the file (tables, and quantised weights for --exact).
+// Memory for many matrices from few large pieces, so that small matrices lie on huge pages too. A piece goes when the
+// last matrix in it goes: that is why matrices share it.
+class WeightMemory {
+ public:
+  struct Part {
+    std::shared_ptr<const AlignedBuffer> piece;
+    std::byte* data = nullptr;
+    size_t bytes = 0;
+  };
+  Part allocate(size_t bytes);  // 64-byte aligned, zero
+
+ private:
+  std::shared_ptr<AlignedBuffer> piece_;
+  size_t used_ = 0;
+};
+
+// Exactly one of the three: integer panels, float panels, or rows as in the file (tables, and quantised weights for
+// --exact).
 class CpuMatrix final : public Matrix {
  public:
   const IntFormat* int_format = nullptr;
   const FloatFormat* float_format = nullptr;
-  ConstTensorView file_rows;      // set when the rows stay as in the file
-  AlignedBuffer storage;          // panels, or the copied rows
+  ConstTensorView file_rows;   // set when the rows stay as in the file
+  WeightMemory::Part storage;  // panels, or the copied rows
   size_t panel_bytes = 0;
 
   int64_t blocks() const noexcept { return columns / 32; }
   int64_t panels(int panel_rows) const noexcept { return (rows + panel_rows - 1) / panel_rows; }
   const uint8_t* panel(int64_t index) const noexcept {
-    return reinterpret_cast<const uint8_t*>(storage.data()) + static_cast<size_t>(index) * panel_bytes;
+    return reinterpret_cast<const uint8_t*>(storage.data) + static_cast<size_t>(index) * panel_bytes;
   }
 };
 
-// Packs a weight for products. Quantised formats with a packed kernel keep their size; others become f16 (f32 where f16 would
-// overflow). With kExact quantised weights stay as in the file and are decoded where they are used.
+// Packs a weight for products. Quantised formats with a packed kernel keep their size; others become f16 (f32 where f16
+// would overflow). With kExact quantised weights stay as in the file and are decoded where they are used.
 std::unique_ptr<CpuMatrix> pack_matrix(std::string name, const ConstTensorView& w, const CpuKernels& kernels,
-                                       Precision precision, ThreadPool& pool);
+                                       Precision precision, WeightMemory& memory, ThreadPool& pool);
 // Keeps a view of the file's rows.
 std::unique_ptr<CpuMatrix> table_matrix(std::string name, const ConstTensorView& w);
 

@@ -19,7 +19,8 @@ class CpuOps::Scope {
     start_ = std::chrono::steady_clock::now();
   }
   ~Scope() {
-    if (line_ != nullptr) line_->seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    if (line_ != nullptr)
+      line_->seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;

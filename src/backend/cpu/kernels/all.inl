@@ -1,22 +1,36 @@
 // Every kernel, over whatever vocabulary was included before; ends with the table that an instruction set exports.
+// Order matters: each file may use what stands above it.
 #include "backend/cpu/kernels/panel.inl"
-// One line a packed block format: its file here, its row in kIntFormats.
+
+// Packed block formats: a line for the file here, and a row in kIntFormats.
 #include "backend/cpu/kernels/format_q4.inl"
 #include "backend/cpu/kernels/format_q5.inl"
 #include "backend/cpu/kernels/format_q8.inl"
+// These use the above.
+#include "backend/cpu/kernels/format_k.inl"
+#include "backend/cpu/kernels/format_levels.inl"
+
 #include "backend/cpu/kernels/elementwise.inl"
-#include "backend/cpu/kernels/int_product.inl"
-#include "backend/cpu/kernels/float_product.inl"
+
 #include "backend/cpu/kernels/attention.inl"
+#include "backend/cpu/kernels/float_product.inl"
+#include "backend/cpu/kernels/int_product.inl"
 #include "backend/cpu/kernels/kv_cache.inl"
 
+// clang-format off
 static constexpr IntFormat kIntFormats[] = {
     int_format<Q4_0Panel>(),
     int_format<Q4_1Panel>(),
     int_format<Q5_0Panel>(),
     int_format<Q5_1Panel>(),
     int_format<Q8_0Panel>(),
+    int_format<Q4_K_Panel>(),
+    int_format<Q5_K_Panel>(),
+    int_format<IQ4_NL_Panel>(),
+    int_format<IQ4_XS_Panel>(),
+    int_format<MXFP4_Panel>(),
 };
+// clang-format on
 static constexpr FloatFormat kFloatFormats[] = {
     float_format<float>(DType::kF32, "f32"),
     float_format<HalfWeight>(DType::kF16, "f16"),
@@ -39,10 +53,10 @@ constexpr CpuKernels kernel_table(const char* name) {
           .float_format_count = sizeof(kFloatFormats) / sizeof(kFloatFormats[0]),
           .kv_formats = kKvFormats,
           .kv_format_count = sizeof(kKvFormats) / sizeof(kKvFormats[0]),
-          .quantize = quantize_token,
-          .float_tile = {float_tile<1>, float_tile<2>, float_tile<3>, float_tile<4>, float_tile<5>, float_tile<6>, nullptr,
-                         nullptr},
-          .store = store_result,
+          .quantize = quantize_group,
+          .float_tile = {float_tile<1>, float_tile<2>, float_tile<3>, float_tile<4>, float_tile<5>, float_tile<6>,
+                         nullptr, nullptr},
+          .store = store_rows,
           .silu_mul = silu_mul,
           .gelu_mul = gelu_mul,
           .rms_norm = rms_norm,

@@ -1,9 +1,9 @@
-// One tile of online-softmax attention (Milakov and Gimelshein, arXiv:1805.02867): query rows against 64 keys. Scores of a few rows at a
-// time stay in registers over k_dim; weights go through a small buffer in L1; each row's running maximum, sum and output are updated.
-// A row's result does not depend on which rows are computed with it.
-constexpr int kKeyVectors = kLanes == 16 ? 4 : 2;             // vectors of keys at a time
-constexpr int kTileRows = kLanes == 4 ? 4 : 6;                // 6 x 4 or 6 x 2 sums in registers
-constexpr int kGroupVectors = 16 / kLanes;                    // vectors in a group of 16 keys
+// One tile of online-softmax attention (Milakov and Gimelshein, arXiv:1805.02867): query rows against 64 keys. Scores
+// of a few rows at a time stay in registers over k_dim; weights go through a small buffer in L1; each row's running
+// maximum, sum and output are updated. A row's result does not depend on which rows are computed with it.
+constexpr int kKeyVectors = kLanes == 16 ? 4 : 2;  // vectors of keys at a time
+constexpr int kTileRows = kLanes == 4 ? 4 : 6;     // 6 x 4 or 6 x 2 sums in registers
+constexpr int kGroupVectors = 16 / kLanes;         // vectors in a group of 16 keys
 constexpr int kKeysAtOnce = kKeyVectors * kLanes;
 
 // scores[r][64] of R rows.
@@ -81,8 +81,8 @@ INGLE_INLINE float tile_softmax(const AttentionTile& t, int row, float* scores) 
 
 // o = o * correction + weights * V, over keys [first, last).
 template <int R>
-INGLE_INLINE void tile_output(const float* weights, const float* correction, const float* v, int64_t v_stride, int first,
-                              int last, float* o) {
+INGLE_INLINE void tile_output(const float* weights, const float* correction, const float* v, int64_t v_stride,
+                              int first, int last, float* o) {
   for (int64_t column = 0; column < v_stride; column += kKeysAtOnce) {
     const int vectors = v_stride - column >= kKeysAtOnce ? kKeyVectors : static_cast<int>((v_stride - column) / kLanes);
     if (vectors == kKeyVectors) {

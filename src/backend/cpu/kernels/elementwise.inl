@@ -1,5 +1,5 @@
-// Everything that goes over numbers one by one. Tails shorter than a vector take the same code on a padded copy, so a number's result
-// does not depend on where it stands.
+// Everything that goes over numbers one by one. Tails shorter than a vector take the same code on a padded copy, so a
+// number's result does not depend on where it stands.
 template <class F>
 INGLE_INLINE void each_vector(int64_t n, F&& body) {
   int64_t i = 0;
@@ -19,9 +19,9 @@ INGLE_INLINE void store_some(float* p, F32 x, int count) {
   for (int i = 0; i < count; ++i) p[i] = padded[i];
 }
 
-// e^x to about 2 units in the last place: x = n ln 2 + r, |r| <= ln 2 / 2, Taylor polynomial of degree 7 for e^r, times 2^n.
-// Below -87.33 (also -infinity) the result stays at 1.2e-38, above 88.37 at the largest power. NaN stays NaN: min and max give their second
-// operand where one is none.
+// e^x to about 2 units in the last place: x = n ln 2 + r, |r| <= ln 2 / 2, Taylor polynomial of degree 7 for e^r, times
+// 2^n. Below -87.33 (also -infinity) the result stays at 1.2e-38, above 88.37 at the largest power. NaN stays NaN: min
+// and max give their second operand where one is none.
 INGLE_INLINE F32 exp(F32 x) {
   const F32 low = set1(-87.33654f);
   const F32 clamped = min(set1(88.37626f), max(low, x));
@@ -55,57 +55,74 @@ INGLE_INLINE F32 tanh(F32 x) {
   return fma(weight, sub(far, near), near);
 }
 
-static void store_result(const float* acc, const float* bias, int64_t n, float* dst, bool accumulate) noexcept {
-  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
-    F32 x = load_some(acc + i, count);
-    if (bias != nullptr) x = add(x, load_some(bias + i, count));
-    if (accumulate) x = add(load_some(dst + i, count), x);
-    store_some(dst + i, x, count);
-  });
+// Rows of a strided block; n numbers a row.
+static void store_rows(const float* acc, int64_t acc_stride, const float* bias, int64_t rows, int64_t n, float* dst,
+                       int64_t dst_stride, bool accumulate) noexcept {
+  for (int64_t r = 0; r < rows; ++r, acc += acc_stride, dst += dst_stride) {
+    each_vector(
+        n, [&](int64_t i, int count) __attribute__((always_inline)) {
+          F32 x = load_some(acc + i, count);
+          if (bias != nullptr) x = add(x, load_some(bias + i, count));
+          if (accumulate) x = add(load_some(dst + i, count), x);
+          store_some(dst + i, x, count);
+        });
+  }
 }
-static void silu_mul(const float* gate, const float* up, int64_t n, float* dst) noexcept {
-  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
-    const F32 g = load_some(gate + i, count);
-    store_some(dst + i, mul(mul(g, sigmoid(g)), load_some(up + i, count)), count);
-  });
+static void silu_mul(const float* gate, const float* up, int64_t stride, int64_t rows, int64_t n, float* dst,
+                     int64_t dst_stride) noexcept {
+  for (int64_t r = 0; r < rows; ++r, gate += stride, up += stride, dst += dst_stride) {
+    each_vector(
+        n, [&](int64_t i, int count) __attribute__((always_inline)) {
+          const F32 g = load_some(gate + i, count);
+          store_some(dst + i, mul(mul(g, sigmoid(g)), load_some(up + i, count)), count);
+        });
+  }
 }
 // gelu(x) = x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), Hendrycks and Gimpel, arXiv:1606.08415.
-static void gelu_mul(const float* gate, const float* up, int64_t n, float* dst) noexcept {
-  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
-    const F32 g = load_some(gate + i, count);
-    const F32 inner = mul(set1(0.79788456080286536f), fma(mul(mul(g, g), g), set1(0.044715f), g));
-    const F32 gelu = mul(mul(set1(0.5f), g), add(set1(1.0f), tanh(inner)));
-    store_some(dst + i, mul(gelu, load_some(up + i, count)), count);
-  });
+static void gelu_mul(const float* gate, const float* up, int64_t stride, int64_t rows, int64_t n, float* dst,
+                     int64_t dst_stride) noexcept {
+  for (int64_t r = 0; r < rows; ++r, gate += stride, up += stride, dst += dst_stride) {
+    each_vector(
+        n, [&](int64_t i, int count) __attribute__((always_inline)) {
+          const F32 g = load_some(gate + i, count);
+          const F32 inner = mul(set1(0.79788456080286536f), fma(mul(mul(g, g), g), set1(0.044715f), g));
+          const F32 gelu = mul(mul(set1(0.5f), g), add(set1(1.0f), tanh(inner)));
+          store_some(dst + i, mul(gelu, load_some(up + i, count)), count);
+        });
+  }
 }
 static void rms_norm(const float* x, const float* gain, int64_t n, float eps, float* dst) noexcept {
   F32 squares = zero();
-  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
-    const F32 v = load_some(x + i, count);
-    squares = fma(v, v, squares);
-  });
+  each_vector(
+      n, [&](int64_t i, int count) __attribute__((always_inline)) {
+        const F32 v = load_some(x + i, count);
+        squares = fma(v, v, squares);
+      });
   const F32 factor = set1(1.0f / __builtin_sqrtf(sum(squares) / static_cast<float>(n) + eps));
-  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
-    F32 v = mul(load_some(x + i, count), factor);
-    if (gain != nullptr) v = mul(v, load_some(gain + i, count));
-    store_some(dst + i, v, count);
-  });
+  each_vector(
+      n, [&](int64_t i, int count) __attribute__((always_inline)) {
+        F32 v = mul(load_some(x + i, count), factor);
+        if (gain != nullptr) v = mul(v, load_some(gain + i, count));
+        store_some(dst + i, v, count);
+      });
 }
 static void scale_all(float* x, int64_t n, float factor) noexcept {
-  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
-    store_some(x + i, mul(load_some(x + i, count), set1(factor)), count);
-  });
+  each_vector(
+      n, [&](int64_t i, int count)
+             __attribute__((always_inline)) { store_some(x + i, mul(load_some(x + i, count), set1(factor)), count); });
 }
 static void add_all(float* x, const float* y, int64_t n) noexcept {
-  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
-    store_some(x + i, add(load_some(x + i, count), load_some(y + i, count)), count);
-  });
+  each_vector(
+      n, [&](int64_t i, int count) __attribute__((always_inline)) {
+        store_some(x + i, add(load_some(x + i, count), load_some(y + i, count)), count);
+      });
 }
 static void blend(float* a, float a_factor, const float* b, float b_factor, int64_t n) noexcept {
-  each_vector(n, [&](int64_t i, int count) __attribute__((always_inline)) {
-    const F32 scaled = mul(load_some(b + i, count), set1(b_factor));
-    store_some(a + i, fma(load_some(a + i, count), set1(a_factor), scaled), count);
-  });
+  each_vector(
+      n, [&](int64_t i, int count) __attribute__((always_inline)) {
+        const F32 scaled = mul(load_some(b + i, count), set1(b_factor));
+        store_some(a + i, fma(load_some(a + i, count), set1(a_factor), scaled), count);
+      });
 }
 
 static void rope_adjacent(float* x, const float* cos, const float* sin, int64_t pairs) noexcept {

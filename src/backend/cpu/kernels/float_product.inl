@@ -1,4 +1,5 @@
-// The float product: weights of F32, F16, BF16 (or decoded to F32 for --exact) as [k][panel rows], activations as they are.
+// The float product: weights of F32, F16, BF16 (or decoded to F32 for --exact) as [k][panel rows], activations as they
+// are.
 INGLE_INLINE F32 load_weight(const float* p) { return load(p); }
 struct HalfWeight {
   uint16_t bits;

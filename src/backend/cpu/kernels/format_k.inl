@@ -1,5 +1,6 @@
-// Q4_K and Q5_K. Their scales are products (d times six bits, dmin times six bits), which are kept in f32: exact, and the product needs
-// no second level. Per 32: f32 scales of all rows, f32 minima, Q5_K's fifth bits as in Q5_0, then nibbles.
+// Q4_K and Q5_K. Their scales are products (d times six bits, dmin times six bits), which are kept in f32: exact, and
+// the product needs no second level. Per 32: f32 scales of all rows, f32 minima, Q5_K's fifth bits as in Q5_0, then
+// nibbles.
 struct K_Offset {
   // Of sub-block `index` of a 256-block at `in`; both formats start with d, dmin and the twelve bytes of scales.
   static void pack_scales(const uint8_t* in, int index, int r, uint8_t* out) {

@@ -1,5 +1,5 @@
-// Formats whose four bits index a table of sixteen levels: IQ4_NL, IQ4_XS, MXFP4. Packed as nibbles behind the scales of all rows; the
-// table turns them into bytes, in the form the product wants, when they are unpacked.
+// Formats whose four bits index a table of sixteen levels: IQ4_NL, IQ4_XS, MXFP4. Packed as nibbles behind the scales
+// of all rows; the table turns them into bytes, in the form the product wants, when they are unpacked.
 struct LevelTable {
   alignas(16) int8_t byte[16];
 };

@@ -1,5 +1,5 @@
-// Q5_0 and Q5_1, packed at the file's own size: as Q4, with a plane of fifth bits. Byte (lane, j) of the plane's vector v holds in bit
-// g the fifth bit of k = 4g + j.
+// Q5_0 and Q5_1, packed at the file's own size: as Q4, with a plane of fifth bits. Byte (lane, j) of the plane's vector
+// v holds in bit g the fifth bit of k = 4g + j.
 INGLE_INLINE void pack_fifth_bits(const uint8_t* in, int r, uint8_t* plane) {
   uint32_t bits;
   __builtin_memcpy(&bits, in, 4);

@@ -1,5 +1,5 @@
-// Q8_0, packed at the file's own size: f16 scales of all rows, then one byte a weight, with the sign bit flipped where the product wants
-// unsigned weights.
+// Q8_0, packed at the file's own size: f16 scales of all rows, then one byte a weight, with the sign bit flipped where
+// the product wants unsigned weights.
 INGLE_INLINE void place_signed_bytes(const int8_t* q, int r, uint8_t* out) {
   for (int k = 0; k < 32; ++k) out[byte_place(r, k)] = static_cast<uint8_t>(q[k] + kByteOffset);
 }

@@ -1,5 +1,5 @@
-// The int8 product: gemv streams packed weights for a few tokens; expand and tile serve many. See kernels.h for the layouts and
-// the order of the sums, which is the same in both.
+// The int8 product: gemv streams packed weights for a few tokens; expand and tile serve many. See kernels.h for the
+// layouts and the order of the sums, which is the same in both.
 template <class Format>
 static void pack_panel(const uint8_t* const* rows, int64_t blocks, uint8_t* panel) noexcept {
   constexpr size_t kBlock = static_cast<size_t>(Format::kBytesPerRow) * kPanelRows;
@@ -112,7 +112,8 @@ static void tile_panel(const uint8_t* w, int64_t blocks, const uint8_t* x, float
     for (int g = 0; g < 8; ++g) {
       typename Dot::Weight q[kPanelVectors];
 #pragma GCC unroll 4
-      for (int v = 0; v < kPanelVectors; ++v) q[v] = Dot::prepare(load_bytes(w + (g * kPanelVectors + v) * kVectorBytes));
+      for (int v = 0; v < kPanelVectors; ++v)
+        q[v] = Dot::prepare(load_bytes(w + (g * kPanelVectors + v) * kVectorBytes));
 #pragma GCC unroll 16
       for (int y = 0; y < Y; ++y) {
         const Bytes xs = broadcast4(x + (g * Y + y) * 4);
@@ -161,29 +162,35 @@ constexpr IntFormat int_format() {
                    tile_panel<Format, 5>, tile_panel<Format, 6>, nullptr, nullptr}};
 }
 
-// Quantises one token: per block of 32 the scale is amax / 127, values round to nearest even. x may hold anything; an infinity or NaN
-// stays in the scale, so it is seen in the result.
-static void quantize_token(const float* x, int64_t n, uint8_t* group, int y, int group_tokens) noexcept {
-  const int64_t stride = kActivationBytes * group_tokens;
-  for (int64_t b = 0; b < n / 32; ++b, x += 32, group += stride) {
-    F32 largest = zero(), difference = zero();  // x - x is 0, or NaN where x is no finite number, which max may lose
-    for (int i = 0; i < 32; i += kLanes) {
-      const F32 v = load(x + i);
-      largest = max(largest, abs(v));
-      difference = add(difference, sub(v, v));
+// Quantises the rows of a group: per block of 32 the scale is amax / 127, values round to nearest even. A number that
+// is not finite makes its block's scale NaN, so it is seen in the result.
+static void quantize_group(const float* x, int64_t x_stride, int tokens, int64_t blocks, uint8_t* group) noexcept {
+  for (int64_t b = 0; b < blocks; ++b, x += 32, group += kActivationBytes * tokens) {
+    for (int y = 0; y < tokens; ++y) {
+      F32 v[32 / kLanes];
+      F32 largest = zero();
+      for (int i = 0; i < 32 / kLanes; ++i) {
+        v[i] = load(x + y * x_stride + i * kLanes);
+        largest = max(largest, abs(v[i]));
+      }
+      const float amax = max_of(largest);  // which may lose a NaN
+      const F32 inverse =
+          set1(amax > 1e-36f ? 127.0f / amax : 0.0f);  // what is smaller counts as 0: 127 / amax overflows
+      alignas(64) int8_t q[32];
+      F32 total = zero();
+      for (int i = 0; i < 32 / kLanes; ++i) {
+        const F32 r = round(mul(v[i], inverse));  // NaN where x is (also infinity times 0)
+        total = add(total, r);
+        store_bytes(q + i * kLanes, to_int(max(r, set1(-127.0f))));  // max turns NaN into a number
+      }
+      for (int g = 0; g < 8; ++g) __builtin_memcpy(group + (g * tokens + y) * 4, q + 4 * g, 4);
+      const float count = sum(total);  // of whole numbers: exact; NaN if one is
+      const float scale = amax / 127.0f + (count - count);
+      const int32_t negative = count == count ? -static_cast<int32_t>(count) : 0;
+      const float scaled = scale * count;
+      __builtin_memcpy(group + 32 * tokens + 4 * y, &scale, 4);
+      __builtin_memcpy(group + 36 * tokens + 4 * y, &negative, 4);
+      __builtin_memcpy(group + 40 * tokens + 4 * y, &scaled, 4);
     }
-    const float amax = max_of(largest) + sum(difference);
-    const float scale = amax / 127.0f;
-    const F32 inverse = set1(amax > 0.0f ? 127.0f / amax : 0.0f);
-    alignas(64) int8_t q[32];
-    for (int i = 0; i < 32; i += kLanes) store_bytes(q + i, to_int(mul(load(x + i), inverse)));
-    int32_t total = 0;
-    for (int i = 0; i < 32; ++i) total += q[i];
-    for (int g = 0; g < 8; ++g) __builtin_memcpy(group + (g * group_tokens + y) * 4, q + 4 * g, 4);
-    const int32_t negative = -total;
-    const float scaled = scale * static_cast<float>(total);
-    __builtin_memcpy(group + 32 * group_tokens + 4 * y, &scale, 4);
-    __builtin_memcpy(group + 36 * group_tokens + 4 * y, &negative, 4);
-    __builtin_memcpy(group + 40 * group_tokens + 4 * y, &scaled, 4);
   }
 }

@@ -1,6 +1,7 @@
-// How keys and values lie in a cache block, one struct a type. A head's K part is [4][k_dim][16]: groups of 16 positions, so that one load
-// takes a channel of 16 keys. Its V part is [64][v_stride], v_stride = v_dim rounded up to 16. q8_0 adds f16 scales per position and 32
-// channels behind the bytes. Attention works on float tiles of the same order, which expand_* makes from a block.
+// How keys and values lie in a cache block, one struct a type. A head's K part is [4][k_dim][16]: groups of 16
+// positions, so that one load takes a channel of 16 keys. Its V part is [64][v_stride], v_stride = v_dim rounded up
+// to 16. q8_0 adds f16 scales per position and 32 channels behind the bytes. Attention works on float tiles of the same
+// order, which expand_* makes from a block.
 INGLE_INLINE int64_t v_stride_of(int64_t v_dim) { return (v_dim + 15) / 16 * 16; }
 
 struct FloatCache {
@@ -53,8 +54,8 @@ struct Q8Cache {
   static size_t v_bytes(int64_t dim) {
     return static_cast<size_t>(v_stride_of(dim) * 64 + groups(dim) * 64 * 2 + 63) / 64 * 64;
   }
-  // 32 channels (or what is left) to bytes; returns the scale, already rounded to f16. It is NaN where a number is not finite, so that
-  // this is seen.
+  // 32 channels (or what is left) to bytes; returns the scale, already rounded to f16. It is NaN where a number is not
+  // finite, so that this is seen.
   static uint16_t quantize(const float* x, int64_t count, int8_t* q) noexcept {
     float amax = 0.0f, difference = 0.0f;
     for (int64_t i = 0; i < count; ++i) {

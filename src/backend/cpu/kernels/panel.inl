@@ -7,7 +7,8 @@
 //   kMinimum             whether a block has a minimum that is added
 //   kBytesPerRow         packed bytes per row and 32 k
 //   pack_row(row, block, r, out)               block of 32 k of file row `row` into packed block `out`, as panel row r
-//   unpack(in, q, scale, minimum)              a packed block into vectors: q[g][v] holds k = 4g .. 4g+3 of rows v * kLanes ...
+//   unpack(in, q, scale, minimum)              a packed block into vectors: q[g][v] holds k = 4g .. 4g+3 of rows v *
+//   kLanes ...
 constexpr int kPanelRows = kPanelVectors * kLanes;
 constexpr int kVectorBytes = 4 * kLanes;
 constexpr int kByteOffset = kByteUnsigned ? 128 : 0;

@@ -1,7 +1,8 @@
-// Integer products with the dot product extension: sdot adds four s8 x s8 products a lane. Weights of four and five bits are small enough
-// to be signed bytes as they are. A vector is four k of each of four rows.
+// Integer products with the dot product extension: sdot adds four s8 x s8 products a lane. Weights of four and five
+// bits are small enough to be signed bytes as they are. A vector is four k of each of four rows.
 constexpr int kPanelVectors = 4;  // 16 rows: a broadcast activation serves four products
-constexpr int kTileTokens = 4;    // 16 integer accumulators and 4 weights of 32 registers; the float sums rest in L1 over a block
+constexpr int kTileTokens =
+    4;  // 16 integer accumulators and 4 weights of 32 registers; the float sums rest in L1 over a block
 constexpr bool kByteUnsigned = false;
 
 using Bytes = uint8x16_t;
