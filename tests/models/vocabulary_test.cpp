@@ -62,7 +62,7 @@ INSTANTIATE_TEST_SUITE_P(Files, PublishedVocabulary,
                            return name;
                          });
 
-class SmolLm2 : public ::testing::Test {
+class SmolLm2Vocabulary : public ::testing::Test {
  protected:
   void SetUp() override {
     if (!std::filesystem::exists(model_file())) GTEST_SKIP() << model_file() << " is not there";
@@ -71,7 +71,7 @@ class SmolLm2 : public ::testing::Test {
   std::unique_ptr<const Tokenizer> tokenizer_;
 };
 
-TEST_F(SmolLm2, GivesTheIdsHuggingFaceGives) {
+TEST_F(SmolLm2Vocabulary, GivesTheIdsHuggingFaceGives) {
   size_t compared = 0;
   for (const std::string& line : test::data_lines("smollm_expected.txt")) {
     const size_t tab = line.rfind('\t');
@@ -83,7 +83,7 @@ TEST_F(SmolLm2, GivesTheIdsHuggingFaceGives) {
   EXPECT_GT(compared, 300u);
 }
 
-TEST_F(SmolLm2, EveryTextItHasBytesForSurvives) {
+TEST_F(SmolLm2Vocabulary, EveryTextItHasBytesForSurvives) {
   std::mt19937 random(4);
   for (int round = 0; round < 200; ++round) {
     std::string text = test::random_text(random, 40);
@@ -92,7 +92,7 @@ TEST_F(SmolLm2, EveryTextItHasBytesForSurvives) {
   }
 }
 
-TEST_F(SmolLm2, KnowsItsTurns) {
+TEST_F(SmolLm2Vocabulary, KnowsItsTurns) {
   EXPECT_EQ(tokenizer_->text(tokenizer_->eot().value()), "<|im_end|>");
   EXPECT_TRUE(tokenizer_->is_end_of_generation(*tokenizer_->find("<|endoftext|>")));
   EXPECT_FALSE(tokenizer_->is_end_of_generation(*tokenizer_->find("<|im_start|>")));
