@@ -66,6 +66,9 @@ Model::Impl::Impl(Engine& engine_, const std::filesystem::path& path, const Mode
                                           }});
   }
   tokenizer = Tokenizer::create(load_vocabulary(file));
+  for (const std::string& note : tokenizer->notes()) {
+    engine->impl().log(LogLevel::kInfo, fmt::format("{}: {}", file.path(), note));
+  }
   for (const std::string& warning : tokenizer->warnings())
     engine->impl().log(LogLevel::kWarning, fmt::format("{}: {}", file.path(), warning));
   chat.emplace(file.find_string("tokenizer.chat_template").value_or(""), *tokenizer);

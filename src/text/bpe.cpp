@@ -150,7 +150,7 @@ void BpeTokenizer::find_byte_tokens() {
     // C0, C1 and F5-FF never occur in valid text, and many vocabularies lack them.
     if (token < 0 && b != 0xC0 && b != 0xC1 && b < 0xF5) ++missing;
   }
-  if (missing > 0) warn(fmt::format("tokenizer.ggml.tokens: {} bytes have no token and are lost", missing));
+  if (missing > 0) note(fmt::format("tokenizer.ggml.tokens: {} bytes have no token and are lost", missing));
 }
 
 // "A B": the rank is the line's number; a repeated pair keeps its first rank.

@@ -60,6 +60,8 @@ class Tokenizer {
   virtual std::span<const TokenId> end_of_generation() const noexcept = 0;
   // What was odd in the file (missing pre-tokeniser, id out of range), for the log.
   virtual std::span<const std::string> warnings() const noexcept = 0;
+  // What is worth knowing about the file, and nothing to act on.
+  virtual std::span<const std::string> notes() const noexcept = 0;
 };
 
 // Turns pieces into text that never ends inside a character. Not thread-safe; one per stream.

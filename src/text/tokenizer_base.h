@@ -43,6 +43,7 @@ class TokenizerBase : public Tokenizer {
   bool is_end_of_generation(TokenId id) const noexcept final;
   std::span<const TokenId> end_of_generation() const noexcept final { return ids_.end_of_generation; }
   std::span<const std::string> warnings() const noexcept final { return warnings_; }
+  std::span<const std::string> notes() const noexcept final { return notes_; }
 
  protected:
   // `vocabulary` has passed check_vocabulary.
@@ -61,6 +62,7 @@ class TokenizerBase : public Tokenizer {
   const Vocabulary& vocabulary() const noexcept { return vocabulary_; }
   const SpecialIds& ids() const noexcept { return ids_; }
   void warn(std::string message) { warnings_.push_back(std::move(message)); }
+  void note(std::string message) { notes_.push_back(std::move(message)); }
 
  private:
   void append_piece(TokenId id, bool special, std::string& out) const;
@@ -68,7 +70,7 @@ class TokenizerBase : public Tokenizer {
 
   // In this order: each is made with the ones above it.
   Vocabulary vocabulary_;
-  std::vector<std::string> warnings_;
+  std::vector<std::string> warnings_, notes_;
   TextMap by_text_;
   SpecialIds ids_;
   bool add_bos_, add_eos_, add_separator_;

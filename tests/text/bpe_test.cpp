@@ -147,7 +147,7 @@ TEST(Bpe, AByteWithoutATokenIsLeftOutBeforeMerging) {
   Vocabulary v = byte_vocabulary({"a b"});
   v.tokens[0x82] = "[unlisted]";
   const auto tokenizer = Tokenizer::create(v);
-  ASSERT_EQ(tokenizer->warnings().size(), 1u);
+  ASSERT_EQ(tokenizer->notes().size(), 1u);
   EXPECT_EQ(encode_texts(*tokenizer, "\xE2\x82\xAC"), (Texts{letter(0xE2), letter(0xAC)}));
   v.merges.push_back(letter(0xE2) + " " + letter(0xAC));
   v.tokens.push_back(letter(0xE2) + letter(0xAC));
