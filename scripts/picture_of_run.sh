@@ -34,6 +34,6 @@ ask "Why is the sky blue? One sentence."
 ask "How many days are in a week?"
 {
   printf '\033[32m$\033[0m ./quickstart --temp 0\n'
-  pane | sed '/^\x1b\[1m\[[0-9]*\/[0-9]*\] >\(\x1b\[0\?m\)\? *$/d'
+  pane | sed '/^\x1b\[1m\[[0-9]*\/[0-9]*\] >\(\x1b\[[0-9;]*m\)* *$/d'
 } | scripts/terminal_svg.py --title "ingle run" >docs/img/run.svg
 echo "docs/img/run.svg"
