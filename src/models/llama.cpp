@@ -51,8 +51,8 @@ Llama::Llama(const Hparams& h, const Weights& w, Rope::Pairs pairs)
     layers_.push_back({
         .attn_norm = b.norm("attn_norm", h.d_model, h.norm_eps),
         .attn = {.q = b.linear("attn_q", h.d_model, l.heads * h.k_dim),
-                 .k = b.linear("attn_k", h.d_model, l.kv_heads * h.k_dim),
-                 .v = b.linear("attn_v", h.d_model, l.kv_heads * h.v_dim),
+                 .k = fine(b.linear("attn_k", h.d_model, l.kv_heads * h.k_dim)),
+                 .v = fine(b.linear("attn_v", h.d_model, l.kv_heads * h.v_dim)),
                  .o = b.linear("attn_output", l.heads * h.v_dim, h.d_model),
                  .q_norm = b.find_norm("attn_q_norm", h.k_dim, h.norm_eps),
                  .k_norm = b.find_norm("attn_k_norm", h.k_dim, h.norm_eps)},
@@ -60,11 +60,11 @@ Llama::Llama(const Hparams& h, const Weights& w, Rope::Pairs pairs)
         .mlp_norm = b.norm("ffn_norm", h.d_model, h.norm_eps),
         .mlp = {.gate = b.linear("ffn_gate", h.d_model, l.d_ff),
                 .up = b.linear("ffn_up", h.d_model, l.d_ff),
-                .down = b.linear("ffn_down", l.d_ff, h.d_model)},
+                .down = fine(b.linear("ffn_down", l.d_ff, h.d_model))},
     });
   }
   out_norm_ = w.norm("output_norm", h.d_model, h.norm_eps);
-  head_ = w.linear_or("output", "token_embd", h.d_model, h.vocab);  // tied when "output" is absent
+  head_ = fine(w.linear_or("output", "token_embd", h.d_model, h.vocab));  // tied when "output" is absent
 }
 
 StepResult Llama::forward(Ops& op, const Batch& batch, const RowNeed& need, std::span<const KvLayer> kv) const {

@@ -23,9 +23,9 @@ Tensor MeasuringOps::result(const Shape& shape) {
 
 void MeasuringOps::take_form(const Linear& w, Tensor x) {
   auto* form = static_cast<Form*>(x.memo);
-  if (form == nullptr || form->counted || w.weight->input_bytes == 0) return;
-  form->counted = true;
-  take(w.weight->input_bytes * static_cast<double>(x.shape.elements()));
+  if (form == nullptr || form->counted[w.fine] || w.weight->input_bytes == 0) return;
+  form->counted[w.fine] = true;
+  take(w.weight->input_bytes * (w.fine ? 2 : 1) * static_cast<double>(x.shape.elements()));
 }
 
 Tensor MeasuringOps::end_layer(Tensor x) {
@@ -53,7 +53,7 @@ Tensor MeasuringOps::gated_mlp(const Linear& gate, const Linear& up, const Linea
   take_form(gate, x);
   // act(gate x) * (up x) exists only in the form that `down` reads, or as two rows of floats.
   if (down.weight->input_bytes > 0) {
-    take(down.weight->input_bytes * static_cast<double>(x.rows() * down.in()));
+    take(down.weight->input_bytes * (down.fine ? 2 : 1) * static_cast<double>(x.rows() * down.in()));
     return into.add_to.data != nullptr ? into.add_to : result({x.rows(), down.out()});
   }
   result({x.rows(), gate.out()});

@@ -29,7 +29,7 @@ class MeasuringOps : public Ops {
 
  private:
   struct Form {
-    bool counted = false;
+    bool counted[2] = {false, false};  // for products in one term and in two
   };
   Tensor result(const Shape& shape);
   void take(double bytes);

@@ -8,14 +8,20 @@
 
 namespace ingle::cpu {
 
+// With two terms a number is d * hi + d / 254 * lo, and a token is two rows here: hi, then lo. Their products are added
+// at the end, so kernels know nothing of terms.
 struct QuantizedRows {
   uint8_t* data = nullptr;
-  int64_t rows = 0, blocks = 0;
-  int tile = 0;  // tokens of a full group
+  int64_t rows = 0, blocks = 0;  // rows: tokens x terms
+  int terms = 1;
+  int tile = 0;  // rows of a full group, a multiple of terms
 
-  static int tile_for(int64_t rows, int tile_tokens) {
-    return rows <= kMaxGemvTokens ? static_cast<int>(rows) : tile_tokens;
-  }
+  QuantizedRows() = default;
+  QuantizedRows(int64_t tokens, int64_t columns, bool fine, int tile_tokens)
+      : rows(tokens * (fine ? 2 : 1)),
+        blocks(columns / 32),
+        terms(fine ? 2 : 1),
+        tile(rows <= kMaxGemvTokens ? static_cast<int>(rows) : tile_tokens) {}
   int64_t groups() const noexcept { return (rows + tile - 1) / tile; }
   int group_tokens(int64_t group) const noexcept {
     return static_cast<int>(std::min<int64_t>(tile, rows - group * tile));
@@ -29,7 +35,7 @@ struct QuantizedRows {
 
 // What Tensor::memo points to.
 struct TensorMemo {
-  QuantizedRows quantized;  // data is null until somebody needs it
+  QuantizedRows quantized[2];  // in one term and in two; data is null until somebody needs it
 };
 
 }  // namespace ingle::cpu

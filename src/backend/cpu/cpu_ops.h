@@ -46,13 +46,14 @@ class CpuOps final : public Ops {
     const QuantizedRows* quantized;  // of x, for integer panels
     float* out;                      // [rows, w->rows]
     bool add;
+    int terms() const noexcept { return quantized == nullptr ? 1 : quantized->terms; }
   };
   class Scope;  // times one call
 
   Tensor make_tensor(const Shape& shape);
   TensorMemo* make_memo();
   Product product(const Linear& w, const Tensor& x, float* out, bool add);
-  const QuantizedRows* quantize(const Tensor& x);
+  const QuantizedRows* quantize(const Tensor& x, bool fine);
   void quantize_rows(QuantizedRows& rows, const float* x);
   void run_products(std::span<const Product> products);
   // acc[token][panel_rows] of one panel over tokens [first, last), which start and end at group borders. `slice` is

@@ -42,15 +42,13 @@ bool several_slices(const CpuMatrix& w) {
 
 }  // namespace
 
-const QuantizedRows* CpuOps::quantize(const Tensor& x) {
+const QuantizedRows* CpuOps::quantize(const Tensor& x, bool fine) {
   INGLE_CHECK(x.row_size() % 32 == 0);
   auto* memo = static_cast<TensorMemo*>(x.memo);
   if (memo == nullptr) memo = make_memo();
-  QuantizedRows& q = memo->quantized;
+  QuantizedRows& q = memo->quantized[fine ? 1 : 0];
   if (q.data == nullptr) {
-    q.rows = x.rows();
-    q.blocks = x.row_size() / 32;
-    q.tile = QuantizedRows::tile_for(q.rows, kernels_.tile_tokens);
+    q = QuantizedRows(x.rows(), x.row_size(), fine, kernels_.tile_tokens);
     q.data = arena_.allocate_array<uint8_t>(static_cast<int64_t>(q.bytes()));
     quantize_rows(q, x.data);
   }
@@ -60,7 +58,8 @@ const QuantizedRows* CpuOps::quantize(const Tensor& x) {
 void CpuOps::quantize_rows(QuantizedRows& q, const float* x) {
   const int64_t row_size = q.blocks * 32;
   const auto group = [&](int64_t g) {
-    kernels_.quantize(x + g * q.tile * row_size, row_size, q.group_tokens(g), q.blocks, q.at(g, 0));
+    kernels_.quantize(x + g * q.tile / q.terms * row_size, row_size, q.group_tokens(g) / q.terms, q.terms, q.blocks,
+                      q.at(g, 0));
   };
   if (q.groups() == 1) return group(0);
   TaskCounter tasks(q.groups());
@@ -73,34 +72,40 @@ void CpuOps::quantize_rows(QuantizedRows& q, const float* x) {
 CpuOps::Product CpuOps::product(const Linear& w, const Tensor& x, float* out, bool add) {
   const auto& m = static_cast<const CpuMatrix&>(*w.weight);
   INGLE_CHECK(x.row_size() == m.columns);
-  return {&m, w.bias, x.rows(), x.data, m.int_format != nullptr ? quantize(x) : nullptr, out, add};
+  return {&m, w.bias, x.rows(), x.data, m.int_format != nullptr ? quantize(x, w.fine) : nullptr, out, add};
 }
 
 int64_t CpuOps::token_block(const Product& p) const noexcept {
-  if (p.rows <= kMaxGemvTokens || several_slices(*p.w)) return p.rows;
-  return kPassTokens / kernels_.tile_tokens * kernels_.tile_tokens;
+  const int terms = p.terms();
+  if (p.rows * terms <= kMaxGemvTokens || several_slices(*p.w)) return p.rows;
+  return kPassTokens / kernels_.tile_tokens * kernels_.tile_tokens / terms;
 }
 
 void CpuOps::int_panel(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice,
                        bool fresh) {
   const IntFormat& format = *p.w->int_format;
   const QuantizedRows& q = *p.quantized;
+  const int panel_rows = kernels_.panel_rows;
   const uint8_t* packed = p.w->panel(panel);
+  const int64_t first_row = first * q.terms, last_row = last * q.terms;
   if (q.rows <= kMaxGemvTokens) {
     format.gemv[q.rows - 1](packed, q.blocks, q.data, acc);
-    return;
+  } else {
+    auto* expanded = reinterpret_cast<uint8_t*>(slice);
+    const size_t packed_block = format.block_bytes_per_row * static_cast<size_t>(panel_rows);
+    for (int64_t block = 0; block < q.blocks; block += kSliceBlocks) {
+      const int64_t blocks = std::min(kSliceBlocks, q.blocks - block);
+      if (q.blocks > kSliceBlocks || fresh) {
+        format.expand(packed + static_cast<size_t>(block) * packed_block, blocks, expanded);
+      }
+      for (int64_t group = first_row / q.tile; group * q.tile < last_row; ++group) {
+        format.tile[q.group_tokens(group) - 1](expanded, blocks, q.at(group, block),
+                                               acc + (group * q.tile - first_row) * panel_rows, block > 0);
+      }
+    }
   }
-  auto* expanded = reinterpret_cast<uint8_t*>(slice);
-  const size_t packed_block = format.block_bytes_per_row * static_cast<size_t>(kernels_.panel_rows);
-  for (int64_t block = 0; block < q.blocks; block += kSliceBlocks) {
-    const int64_t blocks = std::min(kSliceBlocks, q.blocks - block);
-    if (q.blocks > kSliceBlocks || fresh) {
-      format.expand(packed + static_cast<size_t>(block) * packed_block, blocks, expanded);
-    }
-    for (int64_t group = first / q.tile; group * q.tile < last; ++group) {
-      format.tile[q.group_tokens(group) - 1](expanded, blocks, q.at(group, block),
-                                             acc + (group * q.tile - first) * kernels_.panel_rows, block > 0);
-    }
+  if (q.terms == 2) {  // hi += lo
+    kernels_.store(acc + panel_rows, 2 * panel_rows, nullptr, last - first, panel_rows, acc, 2 * panel_rows, true);
   }
 }
 
@@ -156,8 +161,8 @@ void CpuOps::store_panel(const Product& p, int64_t panel, int64_t first, int64_t
   const int64_t row = panel * kernels_.panel_rows;
   const int64_t count = std::min<int64_t>(kernels_.panel_rows, p.w->rows - row);
   const float* bias = p.bias == nullptr ? nullptr : p.bias + row;
-  kernels_.store(acc, kernels_.panel_rows, bias, last - first, count, p.out + first * p.w->rows + row, p.w->rows,
-                 p.add);
+  kernels_.store(acc, kernels_.panel_rows * p.terms(), bias, last - first, count, p.out + first * p.w->rows + row,
+                 p.w->rows, p.add);
 }
 
 void CpuOps::run_products(std::span<const Product> products) {
@@ -169,7 +174,7 @@ void CpuOps::run_products(std::span<const Product> products) {
     const Product& p = products[i];
     panels[i] = p.w->panels(kernels_.panel_rows);
     total += panels[i];
-    const auto results = static_cast<size_t>(token_block(p) * kernels_.panel_rows) * sizeof(float);
+    const auto results = static_cast<size_t>(token_block(p) * p.terms() * kernels_.panel_rows) * sizeof(float);
     scratch = std::max(scratch, aligned(slice_bytes(*p.w, kernels_.panel_rows)) + results);
   }
   if (total == 0) return;
@@ -247,8 +252,7 @@ Tensor CpuOps::gated_mlp(const Linear& gate, const Linear& up, const Linear& dow
   INGLE_CHECK(result.rows() == x.rows() && result.row_size() == d.rows);
   if (g.int_format != nullptr && u.int_format != nullptr && d.int_format != nullptr) {
     // The hidden rows exist only as the int8 form that `down` reads.
-    QuantizedRows hidden{.rows = x.rows(), .blocks = d.columns / 32};
-    hidden.tile = QuantizedRows::tile_for(hidden.rows, kernels_.tile_tokens);
+    QuantizedRows hidden(x.rows(), d.columns, down.fine, kernels_.tile_tokens);
     hidden.data = arena_.allocate_array<uint8_t>(static_cast<int64_t>(hidden.bytes()));
     fused_gated(product(gate, x, nullptr, false), product(up, x, nullptr, false), hidden, act);
     const Product last{&d, down.bias, x.rows(), nullptr, &hidden, result.data, add};
@@ -277,20 +281,23 @@ void CpuOps::fused_gated(const Product& gate, const Product& up, const Quantized
   // A unit is 32 hidden numbers, one block of the rows that `down` reads: as many panels of gate and of up as that
   // takes.
   const int panel_rows = kernels_.panel_rows;
-  const int parts = 32 / panel_rows;
-  const int64_t rows = hidden.rows, block = std::max(token_block(gate), token_block(up));
+  const int parts = 32 / panel_rows, terms = gate.terms();
+  INGLE_CHECK(up.terms() == terms);
+  // Blocks of tokens end at group borders of the input and of the hidden rows: both tiles divide 12.
+  const int64_t rows = gate.rows, units = hidden.blocks;
+  const int64_t block = std::min(token_block(gate), token_block(up));
+  const int64_t stride = panel_rows * terms;
   const size_t slice = aligned(std::max(slice_bytes(*gate.w, panel_rows), slice_bytes(*up.w, panel_rows)));
-  const size_t results = aligned(static_cast<size_t>(block * panel_rows) * sizeof(float));
+  const size_t results = aligned(static_cast<size_t>(block * stride) * sizeof(float));
   const size_t panels_bytes = static_cast<size_t>(2 * parts) * (slice + results);
   need_scratch(panels_bytes + static_cast<size_t>(block * 32) * sizeof(float));
   const auto activate = act == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
-  const int64_t units = hidden.blocks;
   TaskCounter tasks(units, rows <= kMaxGemvTokens ? std::max<int64_t>(1, units / (8 * pool_.size())) : 1);
   pool_.run([&](int thread) {
     std::byte* scratch = thread_scratch(thread);
-    const auto result_of = [&](int i) {
-      return reinterpret_cast<float*>(scratch + static_cast<size_t>(i) * (slice + results) + slice);
-    };
+    const auto slice_of = [&](int i) { return scratch + static_cast<size_t>(i) * (slice + results); };
+    const auto result_of = [&](int i) { return reinterpret_cast<float*>(slice_of(i) + slice); };
+    auto* numbers = reinterpret_cast<float*>(scratch + panels_bytes);  // [token][32]
     int64_t begin, end;
     while (tasks.next(begin, end)) {
       for (int64_t unit = begin; unit < end; ++unit) {
@@ -299,22 +306,20 @@ void CpuOps::fused_gated(const Product& gate, const Product& up, const Quantized
           for (int i = 0; i < 2 * parts; ++i) {
             const Product& p = i % 2 == 0 ? gate : up;
             const int64_t panel = unit * parts + i / 2;
-            float* acc = result_of(i);
-            panel_product(p, panel, first, last, acc, scratch + static_cast<size_t>(i) * (slice + results), first == 0);
+            panel_product(p, panel, first, last, result_of(i), slice_of(i), first == 0);
             if (p.bias != nullptr) {
-              kernels_.store(acc, panel_rows, p.bias + panel * panel_rows, last - first, panel_rows, acc, panel_rows,
-                             false);
+              kernels_.store(result_of(i), stride, p.bias + panel * panel_rows, last - first, panel_rows, result_of(i),
+                             stride, false);
             }
           }
-          // [token][32], over the first gate's results unless that would overwrite what is still to be read.
-          float* numbers = parts == 1 ? result_of(0) : reinterpret_cast<float*>(scratch + panels_bytes);
           for (int part = 0; part < parts; ++part) {
-            activate(result_of(2 * part), result_of(2 * part + 1), panel_rows, last - first, panel_rows,
+            activate(result_of(2 * part), result_of(2 * part + 1), stride, last - first, panel_rows,
                      numbers + part * panel_rows, 32);
           }
-          for (int64_t group = first / hidden.tile; group * hidden.tile < last; ++group) {
-            kernels_.quantize(numbers + (group * hidden.tile - first) * 32, 32, hidden.group_tokens(group), 1,
-                              hidden.at(group, unit));
+          const int64_t last_row = last * hidden.terms;
+          for (int64_t group = first * hidden.terms / hidden.tile; group * hidden.tile < last_row; ++group) {
+            kernels_.quantize(numbers + (group * hidden.tile / hidden.terms - first) * 32, 32,
+                              hidden.group_tokens(group) / hidden.terms, hidden.terms, 1, hidden.at(group, unit));
           }
         }
       }

@@ -87,8 +87,9 @@ struct CpuKernels {
   const KvFormat* kv_formats;
   int kv_format_count;
 
-  // `tokens` rows of 32 * blocks numbers, x_stride apart, into one group.
-  void (*quantize)(const float* x, int64_t x_stride, int tokens, int64_t blocks, uint8_t* group) noexcept;
+  // `rows` rows of 32 * blocks numbers, x_stride apart, into one group; with two terms each gives two rows of the
+  // group: d * hi, and what rounding left, d / 254 * lo.
+  void (*quantize)(const float* x, int64_t x_stride, int rows, int terms, int64_t blocks, uint8_t* group) noexcept;
   // acc[y][panel_rows] (+)= sum over k of w[k][row] * x[y][k]; x rows x_stride apart. y = index + 1.
   void (*float_tile[kMaxTileTokens])(const float* w, int64_t k, const float* x, int64_t x_stride, float* acc,
                                      bool resume) noexcept;

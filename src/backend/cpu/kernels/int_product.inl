@@ -162,35 +162,60 @@ constexpr IntFormat int_format() {
                    tile_panel<Format, 5>, tile_panel<Format, 6>, nullptr, nullptr}};
 }
 
-// Quantises the rows of a group: per block of 32 the scale is amax / 127, values round to nearest even. A number that
-// is not finite makes its block's scale NaN, so it is seen in the result.
-static void quantize_group(const float* x, int64_t x_stride, int tokens, int64_t blocks, uint8_t* group) noexcept {
-  for (int64_t b = 0; b < blocks; ++b, x += 32, group += kActivationBytes * tokens) {
-    for (int y = 0; y < tokens; ++y) {
-      F32 v[32 / kLanes];
-      F32 largest = zero();
+// One row of a group at one block: 32 whole numbers from -127 to 127 (as floats), and their scale.
+INGLE_INLINE void store_quantized(const F32 (&whole)[32 / kLanes], float scale, int y, int rows, uint8_t* group) {
+  alignas(64) int8_t q[32];
+  F32 total = zero();
+  for (int i = 0; i < 32 / kLanes; ++i) {
+    total = add(total, whole[i]);
+    store_bytes(q + i * kLanes, to_int(whole[i]));
+  }
+  for (int g = 0; g < 8; ++g) __builtin_memcpy(group + (g * rows + y) * 4, q + 4 * g, 4);
+  const float count = sum(total);  // of whole numbers: exact
+  const int32_t negative = -static_cast<int32_t>(count);
+  const float scaled = scale * count;
+  __builtin_memcpy(group + 32 * rows + 4 * y, &scale, 4);
+  __builtin_memcpy(group + 36 * rows + 4 * y, &negative, 4);
+  __builtin_memcpy(group + 40 * rows + 4 * y, &scaled, 4);
+}
+
+// Quantises rows: per block of 32 the scale is amax / 127, values round to nearest even. A number that is not finite
+// makes its block's scale NaN, so it is seen in the result.
+template <int kTerms>
+INGLE_INLINE void quantize_rows(const float* x, int64_t x_stride, int rows, int64_t blocks, uint8_t* group) {
+  for (int64_t b = 0; b < blocks; ++b, x += 32, group += kActivationBytes * rows * kTerms) {
+    for (int y = 0; y < rows; ++y) {
+      F32 v[32 / kLanes], whole[32 / kLanes];
+      F32 largest = zero(), difference = zero();  // x - x is 0, or NaN where x is no finite number, which max may lose
       for (int i = 0; i < 32 / kLanes; ++i) {
         v[i] = load(x + y * x_stride + i * kLanes);
         largest = max(largest, abs(v[i]));
+        difference = add(difference, sub(v[i], v[i]));
       }
-      const float amax = max_of(largest);  // which may lose a NaN
-      const F32 inverse =
-          set1(amax > 1e-36f ? 127.0f / amax : 0.0f);  // what is smaller counts as 0: 127 / amax overflows
-      alignas(64) int8_t q[32];
-      F32 total = zero();
+      const float amax = max_of(add(largest, difference));
+      const float scale = amax / 127.0f;
+      const F32 inverse = set1(amax > 0.0f ? 127.0f / amax : 0.0f);
       for (int i = 0; i < 32 / kLanes; ++i) {
-        const F32 r = round(mul(v[i], inverse));  // NaN where x is (also infinity times 0)
-        total = add(total, r);
-        store_bytes(q + i * kLanes, to_int(max(r, set1(-127.0f))));  // max turns NaN into a number
+        v[i] = mul(v[i], inverse);
+        whole[i] = max(round(v[i]), set1(-127.0f));  // max also turns NaN into a number
       }
-      for (int g = 0; g < 8; ++g) __builtin_memcpy(group + (g * tokens + y) * 4, q + 4 * g, 4);
-      const float count = sum(total);  // of whole numbers: exact; NaN if one is
-      const float scale = amax / 127.0f + (count - count);
-      const int32_t negative = count == count ? -static_cast<int32_t>(count) : 0;
-      const float scaled = scale * count;
-      __builtin_memcpy(group + 32 * tokens + 4 * y, &scale, 4);
-      __builtin_memcpy(group + 36 * tokens + 4 * y, &negative, 4);
-      __builtin_memcpy(group + 40 * tokens + 4 * y, &scaled, 4);
+      store_quantized(whole, scale, y * kTerms, rows * kTerms, group);
+      if constexpr (kTerms == 2) {
+        for (int i = 0; i < 32 / kLanes; ++i) {
+          // What is left is at most half a step; a little more where v rounded up to 127.
+          whole[i] = max(min(round(mul(sub(v[i], whole[i]), set1(254.0f))), set1(127.0f)), set1(-127.0f));
+        }
+        store_quantized(whole, scale / 254.0f, y * kTerms + 1, rows * kTerms, group);
+      }
     }
+  }
+}
+
+static void quantize_group(const float* x, int64_t x_stride, int rows, int terms, int64_t blocks,
+                           uint8_t* group) noexcept {
+  if (terms == 1) {
+    quantize_rows<1>(x, x_stride, rows, blocks, group);
+  } else {
+    quantize_rows<2>(x, x_stride, rows, blocks, group);
   }
 }
