@@ -192,9 +192,9 @@ INGLE_INLINE void quantize_rows(const float* x, int64_t x_stride, int rows, int6
         largest = max(largest, abs(v[i]));
         difference = add(difference, sub(v[i], v[i]));
       }
-      const float amax = max_of(add(largest, difference));
+      const float amax = max_of(largest) + sum(difference);
       const float scale = amax / 127.0f;
-      const F32 inverse = set1(amax > 0.0f ? 127.0f / amax : 0.0f);
+      const F32 inverse = set1(amax > 1e-36f ? 127.0f / amax : 0.0f);  // below, 127 / amax overflows: counts as 0
       for (int i = 0; i < 32 / kLanes; ++i) {
         v[i] = mul(v[i], inverse);
         whole[i] = max(round(v[i]), set1(-127.0f));  // max also turns NaN into a number
