@@ -9,7 +9,8 @@
 #include "base/half.h"
 
 #define _MM_FROUND_NO_EXC SIMDE_MM_FROUND_NO_EXC  // the one name that has no alias
-#define INGLE_INLINE inline __attribute__((always_inline))
+// Emulated operations are long: inlined everywhere they would take minutes to compile.
+#define INGLE_INLINE inline __attribute__((noinline))
 
 namespace ingle::cpu {
 namespace simde_avx512_vnni {
