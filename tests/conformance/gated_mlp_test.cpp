@@ -15,6 +15,7 @@ struct Mlp {
   int64_t in = 64, hidden = 96, out = 33;
   Activation act = Activation::kSilu;
   bool biases = false;
+  bool fine_down = false;
 };
 
 // Hidden values go through one rounding to bytes. Where a kernel's hidden number differs in its last digits, that
@@ -32,7 +33,7 @@ void compare_mlp(const Machine& machine, const Mlp& mlp, int64_t rows, Precision
   const auto bias = [&](const std::vector<float>& b) { return mlp.biases ? b.data() : nullptr; };
   Rows x(rows, mlp.in, 7, 0.3f);
   ops->begin_step();
-  const Linear lg{g.get(), bias(bg)}, lu{u.get(), bias(bu)}, ld{d.get(), bias(bd)};
+  const Linear lg{g.get(), bias(bg)}, lu{u.get(), bias(bu)}, ld{d.get(), bias(bd), mlp.fine_down};
   const Tensor result = ops->gated_mlp(lg, lu, ld, mlp.act, x.tensor(rows));
   std::vector<float> sum = random_floats(rows * mlp.out, 8);
   const std::vector<float> before = sum;
@@ -47,7 +48,7 @@ void compare_mlp(const Machine& machine, const Mlp& mlp, int64_t rows, Precision
     const double a = mlp.act == Activation::kSilu ? silu(gates.values[i]) : gelu(gates.values[i]);
     hidden[i] = static_cast<float>(a * ups.values[i]);
   }
-  const Product expected(*d, down, hidden.data(), rows, bias(bd));
+  const Product expected(*d, down, hidden.data(), rows, bias(bd), mlp.fine_down);
   for (int64_t r = 0; r < rows; ++r) {
     const float* h = hidden.data() + r * mlp.hidden;
     double step = 0;  // of the coarsest block; 0 where nothing is rounded
@@ -89,6 +90,16 @@ TEST_P(GatedMlpTest, PackedWeightsOfEveryFormat) {
       compare_mlp(GetParam(), {.gate = type, .up = type, .down = type, .in = 256, .hidden = 256}, rows);
       if (HasFatalFailure()) return;
     }
+  }
+}
+
+TEST_P(GatedMlpTest, FineInputOfTheWayBack) {
+  for (int64_t rows : row_counts(GetParam())) {
+    compare_mlp(GetParam(), {.gate = DType::kQ4_1, .up = DType::kQ4_1, .down = DType::kQ4_1, .fine_down = true}, rows);
+    compare_mlp(GetParam(),
+                {.gate = DType::kQ4_0, .up = DType::kQ8_0, .down = DType::kQ5_0, .hidden = 2080, .fine_down = true},
+                rows);
+    if (HasFatalFailure()) return;
   }
 }
 

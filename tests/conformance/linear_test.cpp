@@ -46,7 +46,8 @@ void compare_linear(const Machine& machine, Precision precision, DType type, int
   Weights all(type, most_outputs, columns, 4);
   const auto whole = backend->pack("w", all.view());
   const Product plain(*whole, all, x.row(0), most_rows, nullptr),
-      with_bias(*whole, all, x.row(0), most_rows, bias.data());
+      with_bias(*whole, all, x.row(0), most_rows, bias.data()),
+      fine_input(*whole, all, x.row(0), most_rows, bias.data(), true);
   for (const Shape2& s : shapes) {
     ConstTensorView view = all.view();
     view.shape = {s.outputs, columns};
@@ -56,6 +57,7 @@ void compare_linear(const Machine& machine, Precision precision, DType type, int
     ops->begin_step();
     expect_product(ops->linear({weight.get(), nullptr}, x.tensor(s.rows)), plain, {}, what);
     expect_product(ops->linear({weight.get(), bias.data()}, x.tensor(s.rows)), with_bias, {}, what + ", bias");
+    expect_product(ops->linear(fine({weight.get(), bias.data()}), x.tensor(s.rows)), fine_input, {}, what + ", fine");
     std::vector<float> sum(old.begin(), old.begin() + s.rows * s.outputs);
     const std::vector<float> before = sum;
     const Tensor into{.data = sum.data(), .shape = {s.rows, s.outputs}};

@@ -84,7 +84,9 @@ TEST_P(PromisesTest, ARowOfLinearDoesNotDependOnItsBatch) {
     return any->pack("probe", probe.view())->layout.find("int8") != std::string::npos;
   };
   for (DType type : weight_types()) {
-    for (int64_t columns : {96, 256, 2304}) {
+    for (const auto& [columns, is_fine] :
+         std::vector<std::pair<int64_t, bool>>{{96, false}, {256, false}, {256, true}, {2304, false}}) {
+      if (is_fine && type != DType::kQ4_1 && type != DType::kQ8_0 && type != DType::kQ4_K) continue;
       if (columns % format_of(type).block_elements != 0) continue;
       const bool shares_f16 = !is_float_type(type) && !takes_int8(type);  // one product for all of them: two are enough
       if (shares_f16 && (columns == 2304 || (type != DType::kQ6_K && type != DType::kIQ2_S))) continue;
@@ -101,7 +103,7 @@ TEST_P(PromisesTest, ARowOfLinearDoesNotDependOnItsBatch) {
                        [&](const Machine& machine, int64_t first, int64_t rows) {
                          const auto& [backend, matrix] = packed[machine.threads];
                          const auto ops = backend->make_ops();
-                         return rows_of(ops->linear({matrix.get(), bias.data()}, x.tensor(rows, first)));
+                         return rows_of(ops->linear({matrix.get(), bias.data(), is_fine}, x.tensor(rows, first)));
                        });
       if (HasFatalFailure()) return;
     }

@@ -15,15 +15,18 @@
 
 namespace ingle::conformance {
 
-// A row as the int8 product sees it: per 32, scale = amax / 127, x to the nearest multiple (ties to even).
-inline std::vector<double> int8_row(const float* x, int64_t n) {
+// A row as the int8 product sees it: per 32, scale = amax / 127, x to the nearest multiple (ties to even); with a fine
+// input what is left over, to the nearest 254th of a step.
+inline std::vector<double> int8_row(const float* x, int64_t n, bool fine) {
   std::vector<double> result(static_cast<size_t>(n));
   for (int64_t begin = 0; begin < n; begin += 32) {
     float amax = 0.0f;
     for (int64_t i = begin; i < begin + 32; ++i) amax = std::max(amax, std::fabs(x[i]));
     const float scale = amax / 127.0f, inverse = amax > 0.0f ? 127.0f / amax : 0.0f;
     for (int64_t i = begin; i < begin + 32; ++i) {
-      result[static_cast<size_t>(i)] = static_cast<double>(scale) * std::nearbyint(x[i] * inverse);
+      const float steps = x[i] * inverse, whole = std::nearbyint(steps);
+      const double rest = fine ? std::clamp(std::nearbyint((steps - whole) * 254.0f), -127.0f, 127.0f) / 254.0 : 0.0;
+      result[static_cast<size_t>(i)] = static_cast<double>(scale) * (whole + rest);
     }
   }
   return result;
@@ -44,7 +47,7 @@ inline double dot(const double* a, const double* b, int64_t n) {
 // x W^T + bias of rows [rows, in], by the definition that belongs to the layout of `m`. `error` is what a result may be
 // away by: 1e-5 of |x| |w| / sqrt(n), the size that a sum of n such terms with random signs has.
 struct Product {
-  Product(const Matrix& m, const Weights& w, const float* x, int64_t rows, const float* bias)
+  Product(const Matrix& m, const Weights& w, const float* x, int64_t rows, const float* bias, bool fine = false)
       : out(w.rows), values(static_cast<size_t>(rows * w.rows)), errors(values.size()) {
     const int64_t n = w.columns;
     const bool rounded_to_half = m.layout.starts_with("f16 ");  // what has no packed kernel is kept in f16
@@ -58,7 +61,7 @@ struct Product {
     }
     for (int64_t r = 0; r < rows; ++r) {
       const std::vector<double> row =
-          takes_int8(m) ? int8_row(x + r * n, n) : std::vector<double>(x + r * n, x + r * n + n);
+          takes_int8(m) ? int8_row(x + r * n, n, fine) : std::vector<double>(x + r * n, x + r * n + n);
       const double size = std::sqrt(dot(row.data(), row.data(), n));
       for (int64_t o = 0; o < w.rows; ++o) {
         const auto i = static_cast<size_t>(r * w.rows + o);
