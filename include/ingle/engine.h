@@ -14,30 +14,31 @@ namespace ingle {
 enum class LogLevel { kInfo, kWarning };
 
 struct EngineOptions {
-  int threads = 0;       // 0: one per physical core
-  std::string isa;       // "": the best this processor has; otherwise one of isas()
-  bool exact = false;    // f32 activations and cache instead of int8 and f16: slower, equal to an f32 implementation
+  int threads = 0;     // 0: one per physical core
+  std::string isa;     // "": the best this processor has; otherwise one of isas()
+  bool exact = false;  // f32 activations and cache instead of int8 and f16: slower, equal to an f32 implementation
   std::function<void(LogLevel, std::string_view)> log;  // may be empty; called from the thread that calls the library
 };
 
 struct MachineInfo {
-  std::string processor;   // "Intel(R) Xeon(R) Processor @ 2.80GHz"
+  std::string processor;  // "Intel(R) Xeon(R) Processor @ 2.80GHz"
   int physical_cores = 0;
   int logical_cores = 0;
   uint64_t memory_bytes = 0;
-  std::string features;    // "avx2 fma f16c avx512f ... avx512_vnni"
+  std::string features;  // "avx2 fma f16c avx512f ... avx512_vnni"
 };
 
 // Thread-safe to share by reference; models and sessions made with it must not outlive it.
 class Engine {
  public:
-  // Throws Error{kInvalidArgument} for an ISA this processor cannot run (names those it can) or a thread count out of range.
+  // Throws Error{kInvalidArgument} for an ISA this processor cannot run (names those it can) or a thread count out of
+  // range.
   explicit Engine(EngineOptions options = {});
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  std::string device() const;      // "cpu: avx512_vnni, 2 threads"
+  std::string device() const;  // "cpu: avx512_vnni, 2 threads"
   std::string isa() const;
   int threads() const noexcept;
   bool exact() const noexcept;

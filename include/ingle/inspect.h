@@ -12,13 +12,13 @@ namespace ingle {
 
 struct MetadataEntry {
   std::string key;
-  std::string type;        // "u32", "str", "arr[str]"
-  std::string value;       // JSON text; long arrays and strings are cut, with "..." and `count` telling the whole
-  int64_t count = 1;       // elements of an array, bytes of a string
+  std::string type;   // "u32", "str", "arr[str]"
+  std::string value;  // JSON text; long arrays and strings are cut, with "..." and `count` telling the whole
+  int64_t count = 1;  // elements of an array, bytes of a string
 };
 
 struct TensorEntry {
-  std::string name, type, shape;   // shape outermost first: "[49152, 576]"
+  std::string name, type, shape;  // shape outermost first: "[49152, 576]"
   int64_t elements = 0;
   uint64_t bytes = 0, offset = 0;
   int shard = 0;

@@ -18,16 +18,16 @@
 namespace ingle {
 
 struct ModelOptions {
-  bool vocabulary_only = false;                      // tokenizer and template only; sessions cannot be made
-  std::function<bool(double fraction)> progress;     // 0..1 while loading; returning false cancels (Error{kCancelled})
+  bool vocabulary_only = false;                   // tokenizer and template only; sessions cannot be made
+  std::function<bool(double fraction)> progress;  // 0..1 while loading; returning false cancels (Error{kCancelled})
 };
 
 struct ModelInfo {
-  std::string path, name, architecture, file_type;   // file_type: the most common tensor type, e.g. "Q4_1"
+  std::string path, name, architecture, file_type;  // file_type: the most common tensor type, e.g. "Q4_1"
   uint64_t file_bytes = 0;
   int64_t parameters = 0;
   int64_t layers = 0, d_model = 0, heads = 0, kv_heads = 0, vocabulary = 0;
-  int64_t context_length = 0;                        // that the model was trained for
+  int64_t context_length = 0;  // that the model was trained for
   bool has_chat_template = false;
 };
 
@@ -37,7 +37,7 @@ struct TokenizeOptions {
 };
 
 struct ChatMessage {
-  std::string role;     // "system", "user", "assistant", "tool"
+  std::string role;  // "system", "user", "assistant", "tool"
   std::string content;
 };
 
@@ -54,9 +54,9 @@ struct TensorPlacement {
 };
 
 struct MemoryUse {
-  std::string owner;       // "weights", "kv cache", "activations", "logits", ...
+  std::string owner;  // "weights", "kv cache", "activations", "logits", ...
   uint64_t bytes = 0;
-  std::string note;        // "30 layers x 3 kv heads x 64 x 2 x f16 x 4096 positions"
+  std::string note;  // "30 layers x 3 kv heads x 64 x 2 x f16 x 4096 positions"
 };
 
 // Immutable and thread-safe; must not outlive its Engine.
@@ -72,18 +72,19 @@ class Model {
   Engine& engine() const noexcept;
 
   std::vector<TokenId> tokenize(std::string_view text, TokenizeOptions options = {}) const;
-  std::string piece(TokenId id, bool special = false) const;      // bytes; may be part of a character
-  const std::string& token_text(TokenId id) const;                // as in the file
-  std::string_view token_kind(TokenId id) const;                  // "normal", "control", "byte", ...
+  std::string piece(TokenId id, bool special = false) const;  // bytes; may be part of a character
+  const std::string& token_text(TokenId id) const;            // as in the file
+  std::string_view token_kind(TokenId id) const;              // "normal", "control", "byte", ...
   std::string detokenize(std::span<const TokenId> ids, bool special = false) const;
   bool is_end_of_generation(TokenId id) const;
 
-  // The prompt for a conversation, by the file's chat template; ChatML where the file has none. What comes from messages is
-  // never parsed for control tokens. Throws Error{kInvalidArgument} with the template's own complaint.
+  // The prompt for a conversation, by the file's chat template; ChatML where the file has none. What comes from
+  // messages is never parsed for control tokens. Throws Error{kInvalidArgument} with the template's own complaint.
   std::vector<TokenId> tokenize_chat(const ChatRequest& request) const;
   std::string render_chat(const ChatRequest& request) const;
 
-  // The sampler options the file recommends (general.sampling.*) over the given ones; returns the names of those it set.
+  // The sampler options the file recommends (general.sampling.*) over the given ones; returns the names of those it
+  // set.
   std::vector<std::string> apply_recommended_sampling(SamplerOptions& options) const;
 
   std::vector<TensorPlacement> explain() const;

@@ -14,13 +14,13 @@
 namespace ingle {
 
 struct SessionOptions {
-  int64_t context = 0;           // positions a sequence may reach; 0: 4096 or the model's, whichever is smaller
-  int64_t sequences = 1;         // for the cache budget: sequences of full length that fit at once
-  int64_t batch = 2048;          // most tokens one evaluate() takes into a step queue at once
-  int64_t micro_batch = 512;     // most tokens computed together
+  int64_t context = 0;            // positions a sequence may reach; 0: 4096 or the model's, whichever is smaller
+  int64_t sequences = 1;          // for the cache budget: sequences of full length that fit at once
+  int64_t batch = 2048;           // most tokens one evaluate() takes into a step queue at once
+  int64_t micro_batch = 512;      // most tokens computed together
   std::string cache_type_k = "";  // "f32", "f16", "q8_0"; "": f16, or f32 when the engine is exact
   std::string cache_type_v = "";
-  bool every_row = false;        // compute rows nobody reads, for comparison
+  bool every_row = false;  // compute rows nobody reads, for comparison
 };
 
 using SequenceId = int32_t;
@@ -34,28 +34,28 @@ struct RunRequest {
 };
 
 struct LogitsRow {
-  size_t run;                      // index into the requests
-  int32_t position;                // of the token that was read; the logits are for the next one
-  std::span<const float> logits;   // [vocabulary], valid during the call
+  size_t run;                     // index into the requests
+  int32_t position;               // of the token that was read; the logits are for the next one
+  std::span<const float> logits;  // [vocabulary], valid during the call
 };
 
-struct RowCounts {                  // since the session began
-  int64_t computed = 0;            // layer rows computed in full
-  int64_t skipped = 0;             // layer rows that nobody needed
+struct RowCounts {       // since the session began
+  int64_t computed = 0;  // layer rows computed in full
+  int64_t skipped = 0;   // layer rows that nobody needed
   int64_t tokens = 0;
 };
 
 // What reuse_prefix() found, to say why a prompt had to be read again.
 struct PrefixReport {
-  int64_t reused = 0;              // tokens taken over
-  int64_t matched = 0;             // tokens the cache knew of; more than reused when their blocks had to make room
-  int64_t difference = -1;         // position of the first difference from the closest cached text; -1: there is none
+  int64_t reused = 0;                // tokens taken over
+  int64_t matched = 0;               // tokens the cache knew of; more than reused when their blocks had to make room
+  int64_t difference = -1;           // position of the first difference from the closest cached text; -1: there is none
   TokenId cached = -1, wanted = -1;  // the tokens there
 };
 
 struct ProfileLine {
   std::string op;
-  int layer = -1;                  // -1: outside layers
+  int layer = -1;  // -1: outside layers
   int64_t calls = 0, rows = 0;
   double seconds = 0, bytes = 0, operations = 0;
 };
@@ -63,7 +63,8 @@ struct ProfileLine {
 // Not thread-safe. Must not outlive its Model.
 class Session {
  public:
-  // Throws Error: kInvalidArgument (names the option and its range), kOutOfMemory (says how much the context wants and what fits).
+  // Throws Error: kInvalidArgument (names the option and its range), kOutOfMemory (says how much the context wants and
+  // what fits).
   explicit Session(const Model& model, SessionOptions options = {});
   ~Session();
   Session(Session&&) noexcept;
@@ -71,28 +72,30 @@ class Session {
   const Model& model() const noexcept;
   const SessionOptions& options() const noexcept;  // with the defaults filled in
 
-  SequenceId create();                         // an empty sequence
-  SequenceId fork(SequenceId from);            // shares every block; a block is copied when one of them writes to it
+  SequenceId create();               // an empty sequence
+  SequenceId fork(SequenceId from);  // shares every block; a block is copied when one of them writes to it
   void truncate(SequenceId id, int64_t length);
   void release(SequenceId id);
   int64_t length(SequenceId id) const;
   std::span<const TokenId> tokens(SequenceId id) const;
 
-  // Makes an empty sequence start with what the cache already holds of `prompt` (by content, from any sequence, also released
-  // ones); returns how many tokens are there now (at most prompt size - 1, so that there is something to read).
+  // Makes an empty sequence start with what the cache already holds of `prompt` (by content, from any sequence, also
+  // released ones); returns how many tokens are there now (at most prompt size - 1, so that there is something to
+  // read).
   int64_t reuse_prefix(SequenceId id, std::span<const TokenId> prompt);
-  PrefixReport last_reuse() const noexcept;    // of the last reuse_prefix(), or of generate()'s own
+  PrefixReport last_reuse() const noexcept;  // of the last reuse_prefix(), or of generate()'s own
 
-  // Appends the runs' tokens and computes; cuts them into micro-batches itself, evenly over the runs. `each` sees the wanted
-  // rows micro-batch by micro-batch, in each of them run by run, a run's rows in ascending position; it may be empty if nothing
-  // is wanted, and must not call this session. On an error (also one thrown by `each`) no sequence has changed.
-  // Throws Error: kInvalidArgument (token id, context exceeded: names the numbers), kOutOfMemory (cache budget), kCancelled.
+  // Appends the runs' tokens and computes; cuts them into micro-batches itself, evenly over the runs. `each` sees the
+  // wanted rows micro-batch by micro-batch, in each of them run by run, a run's rows in ascending position; it may be
+  // empty if nothing is wanted, and must not call this session. On an error (also one thrown by `each`) no sequence has
+  // changed. Throws Error: kInvalidArgument (token id, context exceeded: names the numbers), kOutOfMemory (cache
+  // budget), kCancelled.
   void evaluate(std::span<const RunRequest> runs, const std::function<void(const LogitsRow&)>& each);
-  void set_cancel(std::function<bool()> cancelled);   // asked between micro-batches
+  void set_cancel(std::function<bool()> cancelled);  // asked between micro-batches
 
   std::vector<MemoryUse> memory() const;
   RowCounts rows() const noexcept;
-  void set_profile(bool on);                   // starts from zero
+  void set_profile(bool on);  // starts from zero
   std::vector<ProfileLine> profile() const;
 
   struct Impl;

@@ -3,7 +3,8 @@
 namespace ingle {
 
 void check_failed(const char* condition, const char* file, int line) {
-  throw_error(ErrorCode::kInternal, "internal error: {} does not hold ({}:{}); please report it", condition, file, line);
+  throw_error(ErrorCode::kInternal, "internal error: {} does not hold ({}:{}); please report it", condition, file,
+              line);
 }
 
 }  // namespace ingle

@@ -11,7 +11,8 @@ namespace ingle {
   const uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16;
   const uint32_t exponent = (h >> 10) & 31;
   const uint32_t mantissa = h & 0x3ff;
-  if (exponent == 31) return __builtin_bit_cast(float, sign | 0x7f800000 | (mantissa << 13) | (mantissa != 0 ? 0x400000u : 0u));
+  if (exponent == 31)
+    return __builtin_bit_cast(float, sign | 0x7f800000 | (mantissa << 13) | (mantissa != 0 ? 0x400000u : 0u));
   if (exponent != 0) return __builtin_bit_cast(float, sign | ((exponent + 112) << 23) | (mantissa << 13));
   const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;  // zero and subnormals
   return __builtin_bit_cast(float, sign | __builtin_bit_cast(uint32_t, magnitude));
@@ -31,7 +32,9 @@ namespace ingle {
   return sign | static_cast<uint16_t>((rounded >> 13) - (112 << 10));
 }
 
-[[gnu::always_inline]] inline float bf16_to_f32(uint16_t h) noexcept { return __builtin_bit_cast(float, static_cast<uint32_t>(h) << 16); }
+[[gnu::always_inline]] inline float bf16_to_f32(uint16_t h) noexcept {
+  return __builtin_bit_cast(float, static_cast<uint32_t>(h) << 16);
+}
 
 [[gnu::always_inline]] inline uint16_t f32_to_bf16(float f) noexcept {
   const uint32_t bits = __builtin_bit_cast(uint32_t, f);

@@ -1,5 +1,5 @@
-// A fixed set of threads that wait for short parallel regions: they spin briefly, then sleep. Entering and leaving a region costs
-// about a microsecond while they spin.
+// A fixed set of threads that wait for short parallel regions: they spin briefly, then sleep. Entering and leaving a
+// region costs about a microsecond while they spin.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// What one step works on: a ragged list of runs, each some new tokens of one sequence, and the rows whose result is wanted.
-// Plain data: nothing in here computes, and nobody past this file knows "prefill" from "decode".
+// What one step works on: a ragged list of runs, each some new tokens of one sequence, and the rows whose result is
+// wanted. Plain data: nothing in here computes, and nobody past this file knows "prefill" from "decode".
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ constexpr RowWant operator|(RowWant a, RowWant b) {
 
 // Rows [first_row, first_row + rows) of a batch or row set belong to one sequence, at ascending positions.
 struct RowRun {
-  int32_t slot;       // which sequence of the batch: index into KvLayer::tables
+  int32_t slot;  // which sequence of the batch: index into KvLayer::tables
   int32_t first_row;
   int32_t rows;
 };

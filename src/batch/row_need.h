@@ -1,5 +1,5 @@
-// Row need: which rows of a batch come into a layer, and which go on. After the last layer that writes state only wanted rows
-// remain, and in that layer itself only the state-writing projections see all rows.
+// Row need: which rows of a batch come into a layer, and which go on. After the last layer that writes state only
+// wanted rows remain, and in that layer itself only the state-writing projections see all rows.
 #pragma once
 
 #include <cstdint>
@@ -35,12 +35,12 @@ struct LayerRows {
 };
 
 struct RowNeedOptions {
-  int last_writer;          // index of the last layer that writes state (KV, recurrent, pool)
-  bool every_row = false;   // compute every row, for comparison
+  int last_writer;         // index of the last layer that writes state (KV, recurrent, pool)
+  bool every_row = false;  // compute every row, for comparison
 };
 
-// Built once per step; holds the arrays that its RowSets and LayerRows point into, so it must outlive them. Reusable: assign()
-// keeps the memory.
+// Built once per step; holds the arrays that its RowSets and LayerRows point into, so it must outlive them. Reusable:
+// assign() keeps the memory.
 class RowNeed {
  public:
   RowNeed() = default;

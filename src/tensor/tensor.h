@@ -40,11 +40,11 @@ struct ConstTensorView {
   const std::byte* row(int64_t r) const noexcept { return data + row_bytes() * static_cast<size_t>(r); }
 };
 
-// An activation: f32 rows in a step's arena, valid until the step ends. A value to pass around; copying it copies no numbers.
-// `memo` is the backend's: forms of the same numbers made once (int8 for a product) and shared by all copies.
+// An activation: f32 rows in a step's arena, valid until the step ends. A value to pass around; copying it copies no
+// numbers. `memo` is the backend's: forms of the same numbers made once (int8 for a product) and shared by all copies.
 struct Tensor {
   float* data = nullptr;
-  Shape shape;             // [rows, columns] or [rows, heads, head_dim]
+  Shape shape;  // [rows, columns] or [rows, heads, head_dim]
   void* memo = nullptr;
 
   int64_t rows() const noexcept { return shape[0]; }

@@ -13,11 +13,11 @@ namespace ingle {
 
 // Untrusted input: whatever a template does, it stops within these.
 struct TemplateLimits {
-  int64_t steps = 10'000'000;          // evaluated nodes
-  int depth = 200;                     // nesting of expressions, macros, loops, and of the parser
+  int64_t steps = 10'000'000;  // evaluated nodes
+  int depth = 200;             // nesting of expressions, macros, loops, and of the parser
   size_t source_bytes = 1 << 20;
-  size_t output_bytes = 64 << 20;      // also of any intermediate string
-  size_t value_bytes = 256 << 20;      // everything the template builds, added up
+  size_t output_bytes = 64 << 20;  // also of any intermediate string
+  size_t value_bytes = 256 << 20;  // everything the template builds, added up
 };
 
 // A parsed template is immutable; render is thread-safe.
@@ -31,7 +31,8 @@ class ChatTemplate {
 
   // `variables` is the object of names the template sees (messages, tools, add_generation_prompt, bos_token, ...).
   // `now` is what strftime_now formats (local time).
-  // Throws Error{kInvalidArgument}: raise_exception's text exactly, or the line and what failed; kOutOfMemory for a limit.
+  // Throws Error{kInvalidArgument}: raise_exception's text exactly, or the line and what failed; kOutOfMemory for a
+  // limit.
   std::string render(const boost::json::object& variables, std::chrono::system_clock::time_point now) const;
 
   // The same text cut into spans: what the template itself wrote, and what came from a string in `messages` or `tools`
@@ -48,8 +49,8 @@ class ChatTemplate {
   std::unique_ptr<State> state_;
 };
 
-// What transformers does to messages first: null keys dropped, reasoning_content/thinking filled in. Throws kInvalidArgument
-// for an empty conversation.
+// What transformers does to messages first: null keys dropped, reasoning_content/thinking filled in. Throws
+// kInvalidArgument for an empty conversation.
 boost::json::array normalize_messages(const boost::json::array& messages);
 
 }  // namespace ingle

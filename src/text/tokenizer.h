@@ -17,12 +17,12 @@ enum class TokenKind : uint8_t { kUndefined, kNormal, kUnknown, kControl, kUserD
 
 // What the file says, as plain data. Filled by the loader from tokenizer.ggml.* keys; nothing in it is trusted yet.
 struct Vocabulary {
-  std::string model;                  // tokenizer.ggml.model: "gpt2", "llama"
-  std::string pre;                    // tokenizer.ggml.pre
-  std::string name;                   // general.name (some flags hang on it)
+  std::string model;  // tokenizer.ggml.model: "gpt2", "llama"
+  std::string pre;    // tokenizer.ggml.pre
+  std::string name;   // general.name (some flags hang on it)
   std::vector<std::string> tokens;
-  std::vector<float> scores;          // empty, or one per token
-  std::vector<TokenKind> kinds;       // empty, or one per token
+  std::vector<float> scores;     // empty, or one per token
+  std::vector<TokenKind> kinds;  // empty, or one per token
   std::vector<std::string> merges;
   std::optional<int64_t> bos, eos, eot, eom, unknown, separator, padding, mask;
   std::optional<int64_t> fim_prefix, fim_suffix, fim_middle, fim_pad, fim_repo, fim_separator;
@@ -30,8 +30,8 @@ struct Vocabulary {
 };
 
 struct EncodeOptions {
-  bool add_special = true;    // begin/end tokens, as the model wants them
-  bool parse_special = false; // control tokens written out in the text become that token; user text must not do that
+  bool add_special = true;     // begin/end tokens, as the model wants them
+  bool parse_special = false;  // control tokens written out in the text become that token; user text must not do that
 };
 
 // A loaded tokenizer is immutable; all methods are thread-safe.
@@ -67,7 +67,8 @@ class Tokenizer {
 // Turns pieces into text that never ends inside a character. Not thread-safe; one per stream.
 class StreamingDecoder {
  public:
-  // Returns the longest valid UTF-8 that is complete now. An invalid byte becomes U+FFFD at once; an incomplete tail is held.
+  // Returns the longest valid UTF-8 that is complete now. An invalid byte becomes U+FFFD at once; an incomplete tail is
+  // held.
   std::string push(std::string_view piece);
   // The end: a held tail becomes U+FFFD.
   std::string finish();

@@ -177,8 +177,8 @@ LineEditor::Input LineEditor::read(const std::string& prompt) {
   if (!plain) {
     // libedit drops an escape at the very end of a prompt, so the last character (a space) comes after the reset.
     const size_t shown = prompt.empty() ? 0 : prompt.size() - 1;
-    s.prompt = kInvisible + std::string("\x1b[1m") + kInvisible + prompt.substr(0, shown) + kInvisible + "\x1b[m" + kInvisible +
-               prompt.substr(shown);
+    s.prompt = kInvisible + std::string("\x1b[1m") + kInvisible + prompt.substr(0, shown) + kInvisible + "\x1b[m" +
+               kInvisible + prompt.substr(shown);
     write_stdout(kPasteOn);
   }
   int count = 0;

@@ -1,5 +1,5 @@
-// What the files in this folder export: one table an instruction set. Which of them a build has is a matter of CMake. The block formats
-// included here are plain data and inlined functions: what packing needs to know of them.
+// What the files in this folder export: one table an instruction set. Which of them a build has is a matter of CMake.
+// The block formats included here are plain data and inlined functions: what packing needs to know of them.
 #pragma once
 
 #include "backend/cpu/kernels.h"

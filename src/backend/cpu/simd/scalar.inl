@@ -1,4 +1,5 @@
-// The vocabulary in plain C++, eight lanes at a time: what every other one is compared with, and what runs where nothing else does.
+// The vocabulary in plain C++, eight lanes at a time: what every other one is compared with, and what runs where
+// nothing else does.
 struct F32 {
   float v[8];
 };
@@ -26,11 +27,11 @@ INGLE_INLINE F32 load(const float* p) {
   return r;
 }
 INGLE_INLINE void store(float* p, F32 x) { INGLE_EACH_LANE p[i] = x.v[i]; }
-#define INGLE_BINARY(name, expression) \
-  INGLE_INLINE F32 name(F32 a, F32 b) { \
-    F32 r; \
+#define INGLE_BINARY(name, expression)   \
+  INGLE_INLINE F32 name(F32 a, F32 b) {  \
+    F32 r;                               \
     INGLE_EACH_LANE r.v[i] = expression; \
-    return r; \
+    return r;                            \
   }
 INGLE_BINARY(add, a.v[i] + b.v[i])
 INGLE_BINARY(sub, a.v[i] - b.v[i])
@@ -83,8 +84,9 @@ INGLE_INLINE F32 to_float(I32 x) {
 // Out of range (also NaN) gives the smallest integer, as vcvtps2dq does.
 INGLE_INLINE I32 to_int(F32 x) {
   I32 r;
-  INGLE_EACH_LANE r.v[i] =
-      x.v[i] >= -2147483648.0f && x.v[i] < 2147483648.0f ? static_cast<int32_t>(__builtin_nearbyintf(x.v[i])) : INT32_MIN;
+  INGLE_EACH_LANE r.v[i] = x.v[i] >= -2147483648.0f && x.v[i] < 2147483648.0f
+                               ? static_cast<int32_t>(__builtin_nearbyintf(x.v[i]))
+                               : INT32_MIN;
   return r;
 }
 INGLE_INLINE F32 scale_by_power(F32 x, F32 n) {

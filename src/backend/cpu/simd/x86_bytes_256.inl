@@ -15,6 +15,7 @@ INGLE_INLINE Bytes with_fifth_bit(Bytes x, Bytes bits, int bit) {
   return _mm256_or_si256(x, _mm256_and_si256(shifted, _mm256_set1_epi8(16)));
 }
 INGLE_INLINE Bytes lookup16(const int8_t* table, Bytes index) {
-  return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))), index);
+  return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))),
+                             index);
 }
 INGLE_INLINE Bytes flip_sign_bit(Bytes x) { return _mm256_xor_si256(x, _mm256_set1_epi8(static_cast<char>(0x80))); }

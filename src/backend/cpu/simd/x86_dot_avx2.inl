@@ -1,6 +1,7 @@
-// Integer products without VNNI: vpmaddubsw adds two u8 x s8 products in 16 bits. Small weights allow several of them before
-// widening: below 16, all eight of a block (8 x 2 x 15 x 127 = 30480); below 32, four (4 x 2 x 31 x 127 = 31496). Eight-bit weights are
-// signed, and the sign is moved to the activation (2 x 128 x 127 fits; -128 does not occur as an activation).
+// Integer products without VNNI: vpmaddubsw adds two u8 x s8 products in 16 bits. Small weights allow several of them
+// before widening: below 16, all eight of a block (8 x 2 x 15 x 127 = 30480); below 32, four (4 x 2 x 31 x 127 =
+// 31496). Eight-bit weights are signed, and the sign is moved to the activation (2 x 128 x 127 fits; -128 does not
+// occur as an activation).
 constexpr int kPanelVectors = 2;
 constexpr int kTileTokens = 4;
 constexpr bool kByteUnsigned = false;

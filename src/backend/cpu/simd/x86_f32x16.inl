@@ -35,7 +35,8 @@ INGLE_INLINE void store_half(uint16_t* p, F32 x) {
   _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 INGLE_INLINE F32 load_bfloat(const uint16_t* p) {
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
+  return _mm512_castsi512_ps(
+      _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
 }
 INGLE_INLINE I32 set1_int(int32_t x) { return _mm512_set1_epi32(x); }
 INGLE_INLINE F32 to_float(I32 x) { return _mm512_cvtepi32_ps(x); }
@@ -51,7 +52,9 @@ INGLE_INLINE F32 select_first(int count, F32 x, F32 y) {
   return _mm512_mask_blend_ps(static_cast<__mmask16>(bits), y, x);
 }
 // The lowest byte of each lane, kLanes bytes.
-INGLE_INLINE void store_bytes(int8_t* p, I32 x) { _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x)); }
+INGLE_INLINE void store_bytes(int8_t* p, I32 x) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x));
+}
 // (x0, x1, x2, x3, ...) -> (x1, x0, x3, x2, ...)
 INGLE_INLINE F32 swap_pairs(F32 x) { return _mm512_permute_ps(x, 0xb1); }
 // a - b in even lanes, a + b in odd lanes.

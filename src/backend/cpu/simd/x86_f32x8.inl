@@ -18,12 +18,15 @@ INGLE_INLINE F32 round(F32 a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_
 INGLE_INLINE F32 abs(F32 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 INGLE_INLINE float sum(F32 a) { return sum8(a); }
 INGLE_INLINE float max_of(F32 a) { return max8(a); }
-INGLE_INLINE F32 load_half(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
+INGLE_INLINE F32 load_half(const uint16_t* p) {
+  return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
 INGLE_INLINE void store_half(uint16_t* p, F32 x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
 }
 INGLE_INLINE F32 load_bfloat(const uint16_t* p) {
-  return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
+  return _mm256_castsi256_ps(
+      _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))), 16));
 }
 INGLE_INLINE I32 set1_int(int32_t x) { return _mm256_set1_epi32(x); }
 INGLE_INLINE F32 to_float(I32 x) { return _mm256_cvtepi32_ps(x); }
