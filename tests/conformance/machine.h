@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -34,9 +35,10 @@ inline std::ostream& operator<<(std::ostream& out, const Machine& machine) {
 inline std::vector<Machine> every_machine() {
   std::vector<Machine> machines;
   const cpu::CpuFeatures features = cpu::detect_features();
+  const bool slow = std::getenv("INGLE_EMULATED") != nullptr;  // the whole program is: scripts/check_neon.sh
   for (int threads : {1, 3}) {
     for (const cpu::IsaEntry& entry : cpu::isa_entries()) {
-      if (entry.runs(features)) machines.push_back({entry.name, &entry.kernels(), threads, false});
+      if (entry.runs(features)) machines.push_back({entry.name, &entry.kernels(), threads, slow});
     }
   }
   for (const cpu::IsaEntry& entry : cpu::simde_entries()) machines.push_back({entry.name, &entry.kernels(), 1, true});
