@@ -5,7 +5,9 @@ namespace ingle::cpu {
 std::string describe(const CpuFeatures& features) {
   std::string text;
   const auto append = [&](bool present, const char* name) {
-    if (present) text += (text.empty() ? "" : " ") + std::string(name);
+    if (!present) return;
+    if (!text.empty()) text += ' ';
+    text += name;
   };
   append(features.avx2, "avx2");
   append(features.avx_vnni, "avx_vnni");
