@@ -25,18 +25,18 @@ std::atomic<size_t> peak_bytes{0};
 
 }  // namespace
 
-void* operator new(size_t size) {
+[[gnu::noinline]] void* operator new(size_t size) {
   void* memory = std::malloc(size);
   if (memory == nullptr) throw std::bad_alloc();
   const size_t live = live_bytes += ::malloc_usable_size(memory);
   if (live > peak_bytes) peak_bytes = live;
   return memory;
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
   live_bytes -= ::malloc_usable_size(memory);
   std::free(memory);
 }
-void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { operator delete(memory); }
 
 namespace ingle {
 namespace {
