@@ -87,9 +87,9 @@ class Session {
 
   // Appends the runs' tokens and computes; cuts them into micro-batches itself, evenly over the runs. `each` sees the
   // wanted rows micro-batch by micro-batch, in each of them run by run, a run's rows in ascending position; it may be
-  // empty if nothing is wanted, and must not call this session. On an error (also one thrown by `each`) no sequence has
-  // changed. Throws Error: kInvalidArgument (token id, context exceeded: names the numbers), kOutOfMemory (cache
-  // budget), kCancelled.
+  // empty if nothing is wanted, and must not call the session it came from. On an error (also one thrown by `each`) no
+  // sequence has changed. Throws Error: kInvalidArgument (token id, context exceeded: names the numbers), kOutOfMemory
+  // (cache budget), kCancelled.
   void evaluate(std::span<const RunRequest> runs, const std::function<void(const LogitsRow&)>& each);
   void set_cancel(std::function<bool()> cancelled);  // asked between micro-batches
 
