@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Tiny random models and their logits, computed by an independent implementation.
 
-For each model below: weights are drawn at random, put into the Hugging Face class, and written as GGUF. The logits of every
-position of a few prompts are computed in float32 and must agree with float64. Output: tests/models/golden/NAME.gguf,
-NAME.logits (float32, little-endian, rows of all prompts in order) and golden.json (prompts, sizes, provenance).
+For each model of scripts/golden/: weights are drawn at random, put into the Hugging Face class, and written as GGUF. The
+logits of every position of a few prompts are computed in float32 and must agree with float64. Output:
+tests/models/golden/NAME.gguf, NAME.logits (float32, little-endian, rows of all prompts in order) and golden.json (prompts,
+sizes, provenance; `offsets`, where present, are the positions of the prompts' first tokens, which see nothing before them).
 
 Needs: torch, transformers, gguf, numpy. Run by hand; what it writes is committed.
 
@@ -11,174 +12,25 @@ Needs: torch, transformers, gguf, numpy. Run by hand; what it writes is committe
 """
 import argparse
 import json
-import math
 import pathlib
+import re
 
-import gguf
 import numpy as np
 import torch
 import transformers
 
+from golden import gemma, llama
+from golden.tiny import VOCAB
+
 OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "models" / "golden"
-VOCAB = 133
 
-LLAMA, MISTRAL = (transformers.LlamaConfig, transformers.LlamaForCausalLM), (
-    transformers.MistralConfig, transformers.MistralForCausalLM)
-QWEN2, QWEN3 = (transformers.Qwen2Config, transformers.Qwen2ForCausalLM), (
-    transformers.Qwen3Config, transformers.Qwen3ForCausalLM)
-
-# Sizes are awkward on purpose: no multiple of a vector, heads * head_dim != d_model, kv heads that divide oddly.
-MODELS = {
-    "llama_tied": dict(kind=LLAMA, arch="llama", d=40, ff=56, layers=3, heads=5, kv=1, dim=12, tied=True, store="f32",
-                       prompts=(70, 9)),
-    "llama_wide": dict(kind=LLAMA, arch="llama", d=64, ff=96, layers=2, heads=4, kv=2, dim=32, prompts=(70, 9)),
-    "llama3_rope": dict(kind=LLAMA, arch="llama", d=40, ff=56, layers=2, heads=4, kv=2, dim=16, tied=True, theta=500.0,
-                        rope=dict(rope_type="llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
-                                  original_max_position_embeddings=64), prompts=(70,)),
-    "llama_linear": dict(kind=LLAMA, arch="llama", d=40, ff=56, layers=2, heads=2, kv=2, dim=20,
-                         rope=dict(rope_type="linear", factor=4.0), prompts=(19,)),
-    "llama_yarn": dict(kind=LLAMA, arch="llama", d=40, ff=56, layers=2, heads=2, kv=1, dim=24, theta=1000.0,
-                       rope=dict(rope_type="yarn", factor=4.0, original_max_position_embeddings=64), prompts=(70,)),
-    "llama_biases": dict(kind=LLAMA, arch="llama", d=40, ff=56, layers=2, heads=5, kv=1, dim=12, biases=True, store="f32",
-                         prompts=(19,)),
-    "mistral_window": dict(kind=MISTRAL, arch="llama", d=40, ff=56, layers=3, heads=6, kv=2, dim=20, window=7,
-                           prompts=(150,)),
-    "qwen2_tiny": dict(kind=QWEN2, arch="qwen2", d=40, ff=56, layers=2, heads=4, kv=2, dim=10, tied=True, prompts=(19,)),
-    "qwen3_tiny": dict(kind=QWEN3, arch="qwen3", d=40, ff=56, layers=2, heads=5, kv=1, dim=12, prompts=(19,)),
-}
+# Seeds follow from the order: new models go to the end.
+MODELS = {name: (family, m) for family in (llama, gemma) for name, m in family.MODELS.items()}
 
 
-def config_of(m):
-    values = dict(vocab_size=VOCAB, hidden_size=m["d"], intermediate_size=m["ff"], num_hidden_layers=m["layers"],
-                  num_attention_heads=m["heads"], num_key_value_heads=m["kv"], head_dim=m["dim"], rms_norm_eps=1e-5,
-                  max_position_embeddings=512, tie_word_embeddings=m.get("tied", False), attention_dropout=0.0,
-                  rope_parameters=dict({"rope_type": "default"}, **m.get("rope", {}), rope_theta=m.get("theta", 10000.0)))
-    if m.get("biases"):
-        values.update(attention_bias=True, mlp_bias=True)
-    if "window" in m:
-        values["sliding_window"] = m["window"]
-    config = m["kind"][0](**values)
-    config._attn_implementation = "eager"
-    return config
-
-
-def randomize(model, store, seed):
-    """Weights that keep activations and logits around 1; values that `store` holds exactly."""
-    rng = np.random.default_rng(seed)
-    with torch.no_grad():
-        for name, p in model.named_parameters():
-            if name.endswith("norm.weight"):
-                w = 1 + 0.3 * rng.standard_normal(p.shape)
-            elif name.endswith(".bias"):
-                w = 0.3 * rng.standard_normal(p.shape)
-            elif "embed_tokens" in name:
-                w = rng.standard_normal(p.shape) * (0.3 if model.config.tie_word_embeddings else 1)
-            else:
-                w = rng.standard_normal(p.shape) * 1.3 / math.sqrt(p.shape[1])
-            w = w.astype(np.float16 if store == "f16" and len(p.shape) > 1 else np.float32).astype(np.float32)
-            p.copy_(torch.from_numpy(w))
-
-
-def permute(w, heads):
-    """Rows of q and k from halves (i, i + d/2) to adjacent pairs (2i, 2i + 1), head by head."""
-    return w.reshape(heads, 2, w.shape[0] // heads // 2, *w.shape[1:]).swapaxes(1, 2).reshape(w.shape)
-
-
-def rope_factors(m):
-    """What a llama3-scaled model divides its frequencies by."""
-    r = m["rope"]
-    low, high = r["original_max_position_embeddings"] / r["low_freq_factor"], (
-        r["original_max_position_embeddings"] / r["high_freq_factor"])
-    factors = []
-    for i in range(m["dim"] // 2):
-        wave = 2 * math.pi * m["theta"] ** (2 * i / m["dim"])
-        if wave < high:
-            factors.append(1.0)
-        elif wave > low:
-            factors.append(r["factor"])
-        else:
-            s = (r["original_max_position_embeddings"] / wave - r["low_freq_factor"]) / (
-                r["high_freq_factor"] - r["low_freq_factor"])
-            factors.append(1 / ((1 - s) / r["factor"] + s))
-    return np.array(factors, dtype=np.float32)
-
-
-def vocabulary():
-    """Three control tokens, printable ASCII, space, newline, and as many merges as make 133."""
-    tokens = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
-    tokens += [chr(c) for c in range(33, 127)] + ["Ġ", "Ċ"]
-    merges = ["Ġ t", "h e", "Ġ a", "i n", "r e", "Ġt he", "o n", "e r", "Ġ s", "a t", "o r", "e n", "Ġ w", "Ġ c", "i t",
-              "i s", "a n", "e s", "o u", "Ġ b", "e d", "Ġ f", "in g", "Ġ p", "o f", "Ġa n", "a l", "Ġ m", "an d", "Ġ o",
-              "a r", "Ġt o", "u s", "e r s"]
-    merges[-1] = "er s"
-    tokens += [m.replace(" ", "") for m in merges]
-    assert len(tokens) == len(set(tokens)) == VOCAB, (len(tokens), len(set(tokens)))
-    kinds = [gguf.TokenType.CONTROL] * 3 + [gguf.TokenType.NORMAL] * (VOCAB - 3)
-    return tokens, kinds, merges
-
-
-def write_gguf(name, m, model):
-    arch, adjacent = m["arch"], m["arch"] == "llama"
-    w = gguf.GGUFWriter(OUT / f"{name}.gguf", arch)
-    w.add_name(f"golden {name}")
-    w.add_context_length(512)
-    w.add_embedding_length(m["d"])
-    w.add_block_count(m["layers"])
-    w.add_feed_forward_length(m["ff"])
-    w.add_head_count(m["heads"])
-    w.add_head_count_kv(m["kv"])
-    w.add_key_length(m["dim"])
-    w.add_value_length(m["dim"])
-    w.add_rope_dimension_count(m["dim"])
-    w.add_layer_norm_rms_eps(1e-5)
-    w.add_rope_freq_base(m.get("theta", 10000.0))
-    w.add_vocab_size(VOCAB)
-    if "window" in m:
-        w.add_sliding_window(m["window"])
-    rope = m.get("rope", {})
-    if rope.get("rope_type") in ("linear", "yarn"):
-        w.add_rope_scaling_type(gguf.RopeScalingType(rope["rope_type"]))
-        w.add_rope_scaling_factor(rope["factor"])
-    if rope.get("rope_type") == "yarn":
-        w.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
-    tokens, kinds, merges = vocabulary()
-    w.add_tokenizer_model("gpt2")
-    w.add_tokenizer_pre("gpt-2")
-    w.add_token_list(tokens)
-    w.add_token_types(kinds)
-    w.add_token_merges(merges)
-    w.add_bos_token_id(1)
-    w.add_eos_token_id(2)
-    w.add_add_bos_token(False)
-
-    names = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
-             "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
-             "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
-             "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm"}
-    if rope.get("rope_type") == "llama3":
-        w.add_tensor("rope_freqs.weight", rope_factors(m))
-    for key, p in model.state_dict().items():
-        t = p.numpy()
-        stem, kind = key.rsplit(".", 1)
-        if stem == "model.embed_tokens":
-            out = "token_embd"
-        elif stem == "model.norm":
-            out = "output_norm"
-        elif stem == "lm_head":
-            if m.get("tied"):
-                continue
-            out = "output"
-        else:
-            layer, part = stem.removeprefix("model.layers.").split(".", 1)
-            out = f"blk.{layer}.{names[part]}"
-            if adjacent and part in ("self_attn.q_proj", "self_attn.k_proj"):
-                t = permute(t, m["heads"] if "q_proj" in part else m["kv"])
-        half = m.get("store", "f16") == "f16" and t.ndim > 1
-        w.add_tensor(f"{out}.{kind}", np.ascontiguousarray(t.astype(np.float16 if half else np.float32)))
-    w.write_header_to_file()
-    w.write_kv_data_to_file()
-    w.write_tensors_to_file()
-    w.close()
+def logits_of(model, prompt, offset):
+    where = {} if offset == 0 else {"position_ids": torch.arange(offset, offset + len(prompt))[None]}
+    return model(torch.tensor([prompt]), **where).logits[0].numpy()
 
 
 def main():
@@ -190,34 +42,35 @@ def main():
     golden = json.loads(listing.read_text()) if listing.exists() else {"models": {}}
     golden["made_by"] = (f"scripts/make_golden.py with torch {torch.__version__}, transformers {transformers.__version__}; "
                          "random weights, no training data")
-    for index, (name, m) in enumerate(MODELS.items()):
+    for index, (name, (family, m)) in enumerate(MODELS.items()):
         if args.names and name not in args.names:
             continue
         torch.manual_seed(0)
-        model = m["kind"][1](config_of(m)).eval().float()
-        randomize(model, m.get("store", "f16"), seed=1000 + index)
-        if m.get("tied"):
-            model.tie_weights()
-        write_gguf(name, m, model)
+        model = family.build(m, seed=1000 + index)
+        family.write_gguf(OUT / f"{name}.gguf", m, model)
 
         rng = np.random.default_rng(2000 + index)
         prompts = [rng.integers(3, VOCAB, size=n).tolist() for n in m["prompts"]]
+        offsets = m.get("offsets", (0,) * len(prompts))
         with torch.no_grad():
-            single = [model(torch.tensor([p])).logits[0].numpy() for p in prompts]
-            model.double()
-            double = [model(torch.tensor([p])).logits[0].numpy() for p in prompts]
+            single = [logits_of(model, *p) for p in zip(prompts, offsets)]
+            with family.in_float64(model):
+                double = [logits_of(model, *p) for p in zip(prompts, offsets)]
         worst = max(float((np.abs(s - d).max(axis=1) / np.abs(d).max(axis=1)).max()) for s, d in zip(single, double))
-        assert worst < 3e-6, (name, worst)
+        assert worst < family.FLOAT64_BOUND, (name, worst)
         rows = np.concatenate(single).astype("<f4")
         (OUT / f"{name}.logits").write_bytes(rows.tobytes())
         golden["models"][name] = {"prompts": prompts, "vocab": VOCAB, "window": m.get("window", 0),
                                   "float64_difference": worst}
+        if "offsets" in m:
+            golden["models"][name]["offsets"] = list(offsets)
         print(f"{name}: largest logit {np.abs(rows).max():.2f}, rms {np.sqrt((rows ** 2).mean()):.2f}, "
               f"float64 differs by {worst:.1e}")
     golden["models"] = {name: golden["models"][name] for name in MODELS if name in golden["models"]}
     text = json.dumps(golden, indent=1)
-    # Token lists on one line each.
-    listing.write_text(text.replace("[\n     ", "[").replace(",\n     ", ", ").replace("\n    ]", "]") + "\n")
+    # Each list of numbers on one line.
+    text = re.sub(r"\[[\s\d,]+\]", lambda numbers: json.dumps(json.loads(numbers[0])), text)
+    listing.write_text(text + "\n")
 
 
 if __name__ == "__main__":
