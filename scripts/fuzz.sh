@@ -9,7 +9,7 @@ for tool in clang++ llvm-symbolizer; do
   command -v $tool >/dev/null || { echo "fuzz.sh: needs $tool (Debian: apt-get install clang llvm libclang-rt-14-dev)" >&2; exit 1; }
 done
 
-cmake --preset fuzz -DINGLE_APPS=OFF -DINGLE_BENCH=OFF >/dev/null
+cmake --preset fuzz -DINGLE_BENCH=OFF >/dev/null
 names=("$@")
 if [[ ${#names[@]} -eq 0 ]]; then
   mapfile -t names < <(find tests -path '*/fuzz/*_fuzzer.cpp' -printf '%f\n' | sed 's/\.cpp$//' | sort)
