@@ -30,19 +30,30 @@ enum class Want { kNothing, kLast, kAll };  // rows of a run whose logits are wa
 struct RunRequest {
   SequenceId sequence;
   std::span<const TokenId> tokens;  // appended to the sequence
-  Want want = Want::kLast;
+  Want want = Want::kLast;          // rows whose logits are wanted
+  Want hidden = Want::kNothing;     // rows whose last hidden state is wanted: embeddings, a drafter's input
 };
 
-struct LogitsRow {
+struct ResultRow {
   size_t run;                     // index into the requests
   int32_t position;               // of the token that was read; the logits are for the next one
-  std::span<const float> logits;  // [vocabulary], valid during the call
+  std::span<const float> logits;  // [vocabulary], or empty where they are not wanted; valid during the call
+  std::span<const float> hidden;  // [d_model], normed as the output layer reads it; empty where not wanted
+};
+
+// The rows that came into one layer in one micro-batch, of one run.
+struct TappedRows {
+  int layer;
+  size_t run;                     // index into the requests
+  int32_t position;               // of the first row
+  std::span<const float> hidden;  // [rows, d_model], valid during the call
 };
 
 struct RowCounts {       // since the session began
   int64_t computed = 0;  // layer rows computed in full
   int64_t skipped = 0;   // layer rows that nobody needed
   int64_t tokens = 0;
+  std::vector<int64_t> by_layer;  // computed, of each layer
 };
 
 // What reuse_prefix() found, to say why a prompt had to be read again.
@@ -90,11 +101,15 @@ class Session {
   // empty if nothing is wanted, and must not call the session it came from. On an error (also one thrown by `each`) no
   // sequence has changed. Throws Error: kInvalidArgument (token id, context exceeded: names the numbers), kOutOfMemory
   // (cache budget), kCancelled.
-  void evaluate(std::span<const RunRequest> runs, const std::function<void(const LogitsRow&)>& each);
+  void evaluate(std::span<const RunRequest> runs, const std::function<void(const ResultRow&)>& each);
   void set_cancel(std::function<bool()> cancelled);  // asked between micro-batches
+  // From now on `take` gets every row that comes into these layers, whether or not its result is wanted, before the
+  // micro-batch's results; all rows are computed up to the last of them. No layers: off. Throws Error{kInvalidArgument}
+  // for a layer that is not there.
+  void set_tap(std::vector<int> layers, std::function<void(const TappedRows&)> take);
 
   std::vector<MemoryUse> memory() const;
-  RowCounts rows() const noexcept;
+  RowCounts rows() const;
   void set_profile(bool on);  // starts from zero
   std::vector<ProfileLine> profile() const;
 

@@ -58,12 +58,25 @@ inline Linear fine(Linear linear) {
 
 // RMS norm: x / sqrt(mean(x^2) + eps) * gain, over the last dimension.
 struct Norm {
-  const float* gain = nullptr;  // [size]
+  const float* gain = nullptr;  // [size], or nullptr: ones
   int64_t size = 0;
   float eps = 0;
 };
 
 enum class Activation { kSilu, kGelu };  // kGelu: tanh form
+
+// The gated feed-forward blocks of a mixture (Shazeer et al., arXiv:1701.06538): one entry per expert.
+struct Experts {
+  std::vector<Linear> gate, up, down;  // d_model -> d_ff twice, d_ff -> d_model
+  Activation activation = Activation::kSilu;
+};
+
+// Which experts each row goes to and what their outputs are multiplied by. Lives as long as a Tensor.
+struct Routes {
+  int64_t rows = 0, used = 0;
+  const int32_t* expert = nullptr;  // [rows, used], best first
+  const float* weight = nullptr;    // [rows, used]
+};
 
 // Rotary positions (Su et al., arXiv:2104.09864) on the first `rotated` channels of each head.
 // angle(p, i) = f32(p) * inverse_frequency[i]; cos and sin are multiplied by magnitude.
@@ -79,6 +92,13 @@ struct AttentionOptions {
   float scale = 1.0f;
   int32_t window = 0;     // 0: none; otherwise a query at p sees positions > p - window
   float soft_cap = 0.0f;  // 0: none; otherwise cap * tanh(score / cap)
+};
+
+// Part of an embedding table's columns, and what they are multiplied by.
+struct EmbedOptions {
+  int64_t first_column = 0;
+  int64_t columns = 0;  // 0: all that follow. A part starts and ends at block borders of the table's format.
+  float scale = 1.0f;
 };
 
 // Where a result goes: nowhere special, or added to rows that exist (the residual stream).
@@ -104,12 +124,15 @@ class Ops {
   virtual ~Ops() = default;
   virtual void begin_step() = 0;  // forgets the last step's tensors; allocates nothing once sizes have been seen
   virtual void set_layer(int layer) = 0;  // for profile and trace; -1 outside layers
-  // The end of a layer: every tensor made since the last end (or the step's begin) is forgotten, except x, which is
-  // returned, perhaps moved. A step so needs the memory of one layer, and that stays in cache.
+  // Every tensor made so far in this step stays until the step ends; call it before the first end_layer().
+  virtual void keep() = 0;
+  // The end of a layer: every tensor made since the last end (or keep(), or the step's begin) is forgotten, except x,
+  // which is returned, perhaps moved. A step so needs the memory of one layer, and that stays in cache.
   virtual Tensor end_layer(Tensor x) = 0;
 
-  // Rows of an embedding table: [tokens, columns].
-  virtual Tensor embed(const Matrix& table, std::span<const int32_t> tokens) = 0;
+  // Rows of an embedding table, or of some of its columns: [tokens, columns].
+  virtual Tensor embed(const Matrix& table, std::span<const int32_t> tokens, const EmbedOptions& options = {},
+                       Into into = {}) = 0;
   // x W^T + bias: [rows, in] -> [rows, out]. With add_to the result is added to it in place, and it is returned.
   virtual Tensor linear(const Linear& w, Tensor x, Into into = {}) = 0;
   // Several products at once, each on its own input (usually the same): one parallel region, one quantised input.
@@ -121,8 +144,15 @@ class Ops {
   // down(act(gate x) * (up x)).
   virtual Tensor gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
                            Into into = {}) = 0;
+  // The `used` best experts of each row of router scores [rows, experts], by softmax over all of them, their weights
+  // divided by the weights' sum and multiplied by `scale[expert]` (nullptr: 1). Of equal scores the first wins.
+  virtual Routes route(Tensor scores, int64_t used, const float* scale) = 0;
+  // Sum over a row's experts, best first, of weight * down(act(gate x) * (up x)): [rows, d_model].
+  virtual Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x) = 0;
+  // In place: gate = act(gate) * by[:, column ...]; gate is [rows, n], by [rows, at least column + n].
+  virtual void activate_mul(Activation act, Tensor gate, Tensor by, int64_t column = 0) = 0;
   // Over the last dimension of [rows, size] or [rows, heads, size].
-  virtual Tensor norm(const Norm& n, Tensor x) = 0;
+  virtual Tensor norm(const Norm& n, Tensor x, Into into = {}) = 0;
   // In place on [rows, heads, head_dim].
   virtual void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) = 0;
   // Writes K and V [rows, kv_heads, head_dim] of these rows into the cache.
@@ -131,7 +161,24 @@ class Ops {
   // v_dim].
   virtual Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) = 0;
   virtual Tensor gather_rows(Tensor x, std::span<const int32_t> rows) = 0;
-  virtual void scale(Tensor x, float factor) = 0;  // in place
+  virtual void add_scaled(Tensor x, Tensor y, float factor) = 0;   // in place: x += factor * y
+  virtual void scale(Tensor x, float factor) = 0;                  // in place
+  virtual void scale_columns(Tensor x, const float* factors) = 0;  // in place; factors is [row size]
+  virtual void soft_cap(Tensor x, float cap) = 0;                  // in place: cap * tanh(x / cap)
+
+  // Several residual streams per row, [rows, streams, d] (AltUp, Baykal et al., arXiv:2301.13310).
+  virtual Tensor stream(Tensor streams, int64_t index) = 0;  // a copy of one: [rows, d]
+  // One after another as streams: [rows, streams, d].
+  virtual Tensor stack(std::span<const Tensor> rows) = 0;
+  // out[i] = in[i] + sum over j of weights[i, j] * in[j]; weights is [rows, streams * streams].
+  virtual Tensor mix(Tensor streams, Tensor weights) = 0;
+  // In place: streams[i] += weights[i] * y; the weights are [rows, streams], or the same for all rows.
+  virtual void add_to_streams(Tensor streams, Tensor y, Tensor weights) = 0;
+  virtual void add_to_streams(Tensor streams, Tensor y, std::span<const float> weights) = 0;
+  // In place: rows scaled to the root mean square of the rows of `like`; a mean square below `floor` counts as it.
+  virtual void match_magnitude(Tensor x, Tensor like, float floor) = 0;
+  // In place: max(x - (mean + z * std), 0) per row, the deviation of the whole row (divided by its size).
+  virtual void keep_largest(Tensor x, float z) = 0;
 
   // [rows, heads * head_dim] as [rows, heads, head_dim]: the same numbers.
   static Tensor split_heads(Tensor x, int64_t heads) {

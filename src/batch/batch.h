@@ -8,11 +8,16 @@
 
 namespace ingle {
 
-// Why a row's result is wanted; a row may have several reasons.
-enum class RowWant : uint8_t { kNone = 0, kLogits = 1, kEmbedding = 2, kHidden = 4, kLogProb = 8 };
+// Why a row's result is wanted; a row may have both reasons.
+enum class RowWant : uint8_t {
+  kNone = 0,
+  kLogits = 1,  // to draw the next token from, or to look up the probability of the one that follows
+  kHidden = 2,  // the last hidden row: an embedding, or what a drafter reads
+};
 constexpr RowWant operator|(RowWant a, RowWant b) {
   return static_cast<RowWant>(static_cast<uint8_t>(a) | static_cast<uint8_t>(b));
 }
+constexpr bool has(RowWant a, RowWant b) { return (static_cast<uint8_t>(a) & static_cast<uint8_t>(b)) != 0; }
 
 // Rows [first_row, first_row + rows) of a batch or row set belong to one sequence, at ascending positions.
 struct RowRun {

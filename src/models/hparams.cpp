@@ -1,5 +1,6 @@
 #include "models/hparams.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -8,77 +9,21 @@
 namespace ingle {
 namespace {
 
-constexpr int64_t kMaxLayers = 512;
-// Far above any model there is; products of three of them stay inside int64.
-constexpr int64_t kMaxExtent = int64_t{1} << 20;
-
-// Keys under one architecture's prefix.
-class Keys {
- public:
-  Keys(const GgufFile& file, std::string architecture) : file_(file), architecture_(std::move(architecture)) {}
-
-  std::string name(std::string_view key) const { return fmt::format("{}.{}", architecture_, key); }
-
-  int64_t checked(std::string_view key, int64_t value, int64_t least, int64_t most) const {
-    if (value < least || value > most) {
-      throw_error(ErrorCode::kInvalidFile, "{}: key '{}' is {}, it must be from {} to {}", file_.path(), name(key),
-                  value, least, most);
-    }
-    return value;
-  }
-  int64_t get(std::string_view key, int64_t least, int64_t most) const {
-    return checked(key, file_.get_int(name(key)), least, most);
-  }
-  int64_t find(std::string_view key, int64_t absent, int64_t least, int64_t most) const {
-    return checked(key, file_.find_int(name(key)).value_or(absent), least, most);
-  }
-  // Finite and in (0, most].
-  double positive(std::string_view key, double value, double most) const {
-    if (!(value > 0 && value <= most)) {
-      throw_error(ErrorCode::kInvalidFile, "{}: key '{}' is {}, it must be above 0 and at most {}", file_.path(),
-                  name(key), value, most);
-    }
-    return value;
-  }
-  double find_positive(std::string_view key, double absent, double most) const {
-    return positive(key, file_.find_float(name(key)).value_or(absent), most);
-  }
-  bool has(std::string_view key) const { return file_.find_value(name(key)) != nullptr; }
-
-  // A number for all layers, or an array with one for each.
-  std::vector<int64_t> per_layer(std::string_view key, int64_t layers, int64_t least, int64_t most) const {
-    const GgufValue* value = file_.find_value(name(key));
-    if (value == nullptr || value->type != GgufValue::Type::kArray)
-      return std::vector<int64_t>(static_cast<size_t>(layers), get(key, least, most));
-    std::vector<int64_t> all = *file_.find_ints(name(key));
-    if (static_cast<int64_t>(all.size()) != layers) {
-      throw_error(ErrorCode::kInvalidFile, "{}: key '{}' has {} elements, the model has {} blocks", file_.path(),
-                  name(key), all.size(), layers);
-    }
-    for (int64_t element : all) checked(key, element, least, most);
-    return all;
-  }
-
-  const GgufFile& file() const { return file_; }
-
- private:
-  const GgufFile& file_;
-  std::string architecture_;
-};
+constexpr int64_t kMaxHeadDim = 65536;
 
 // Which layers see only a window: all of them, unless a pattern says otherwise. A period n means that the last of every
 // n layers sees everything (1: all do, 0: none does); an array of booleans says it layer by layer.
-std::vector<int32_t> read_windows(const Keys& keys, int64_t layers) {
+std::vector<int32_t> read_windows(const Keys& keys, int64_t layers, int64_t default_period) {
   const auto window =
       static_cast<int32_t>(keys.find("attention.sliding_window", 0, 0, std::numeric_limits<int32_t>::max()));
   std::vector<int32_t> windows(static_cast<size_t>(layers), window);
   constexpr std::string_view kPattern = "attention.sliding_window_pattern";
-  if (window == 0 || !keys.has(kPattern)) return windows;
-  if (keys.file().find_value(keys.name(kPattern))->type == GgufValue::Type::kArray) {
+  if (window == 0) return windows;
+  if (keys.has(kPattern) && keys.file().find_value(keys.name(kPattern))->type == GgufValue::Type::kArray) {
     const std::vector<int64_t> slides = keys.per_layer(kPattern, layers, 0, 1);
     for (size_t i = 0; i < windows.size(); ++i) windows[i] = slides[i] != 0 ? window : 0;
   } else {
-    const int64_t period = keys.get(kPattern, 0, kMaxLayers);
+    const int64_t period = keys.find(kPattern, default_period, 0, kMaxLayers);
     for (size_t i = 0; i < windows.size() && period > 0; ++i) {
       if (static_cast<int64_t>(i) % period == period - 1) windows[i] = 0;
     }
@@ -86,13 +31,46 @@ std::vector<int32_t> read_windows(const Keys& keys, int64_t layers) {
   return windows;
 }
 
-RopeHparams read_rope(const Keys& keys, const Hparams& h) {
-  RopeHparams rope;
-  rope.rotated = keys.find("rope.dimension_count", h.k_dim, 2, h.k_dim);
-  if (rope.rotated % 2 != 0) {
-    throw_error(ErrorCode::kInvalidFile, "{}: key '{}' is {}, it must be even", h.file,
-                keys.name("rope.dimension_count"), rope.rotated);
+// The last `shared` layers read the cache of the last layer of their kind (sliding or not) that writes.
+void share_caches(Hparams& h, const Keys& keys, bool may) {
+  const int64_t shared = keys.find_count("attention.shared_kv_layers", 0, 0, h.layer_count() - 1);
+  if (shared > 0 && !may) {
+    throw_error(ErrorCode::kUnsupported, "{}: key '{}' is {}; layers without a cache are not implemented for {}",
+                h.file, keys.name("attention.shared_kv_layers"), shared, h.architecture);
   }
+  const auto first = static_cast<size_t>(h.layer_count() - shared);
+  for (size_t i = 0; i < h.layers.size(); ++i) {
+    LayerHparams& layer = h.layers[i];
+    layer.kv_owner = static_cast<int>(i);
+    if (i < first) continue;
+    size_t owner = first;
+    while (owner > 0 && h.layers[owner - 1].window != layer.window) --owner;
+    if (owner == 0) {
+      throw_error(ErrorCode::kInvalidFile,
+                  "{}: block {} shares the cache of an earlier block of its kind, but none of the first {} is", h.file,
+                  i, first);
+    }
+    layer.kv_owner = static_cast<int>(owner - 1);
+    const LayerHparams& of = h.layers[owner - 1];
+    if (of.k_dim != layer.k_dim || of.v_dim != layer.v_dim || layer.heads % of.kv_heads != 0) {
+      throw_error(ErrorCode::kInvalidFile,
+                  "{}: block {} ({} heads of {} and {}) cannot read the cache of block {} ({} heads of {} and {})",
+                  h.file, i, layer.heads, layer.k_dim, layer.v_dim, layer.kv_owner, of.kv_heads, of.k_dim, of.v_dim);
+    }
+  }
+}
+
+int64_t even(const Keys& keys, std::string_view key, int64_t value) {
+  if (value % 2 != 0) {
+    throw_error(ErrorCode::kInvalidFile, "{}: key '{}' is {}, it must be even", keys.file().path(), keys.name(key),
+                value);
+  }
+  return value;
+}
+
+RopeHparams read_rope(const Keys& keys, const Hparams& h, int64_t k_dim) {
+  RopeHparams rope;
+  rope.rotated = even(keys, "rope.dimension_count", keys.find("rope.dimension_count", k_dim, 2, k_dim));
   rope.base = keys.find_positive("rope.freq_base", 10000, 1e15);
   rope.original_context = keys.find("rope.scaling.original_context_length", h.context_length, 1, int64_t{1} << 40);
 
@@ -148,7 +126,13 @@ int64_t read_vocab(const Keys& keys) {
 
 }  // namespace
 
-Hparams read_hparams(const GgufFile& file) {
+int Hparams::last_writer() const noexcept {
+  int last = 0;
+  for (const LayerHparams& layer : layers) last = std::max(last, layer.kv_owner);
+  return last;
+}
+
+Hparams read_hparams(const GgufFile& file, const HparamDefaults& defaults) {
   Hparams h;
   h.file = file.path();
   h.architecture = file.get_string("general.architecture");
@@ -160,32 +144,54 @@ Hparams read_hparams(const GgufFile& file) {
   h.norm_eps = static_cast<float>(keys.positive("attention.layer_norm_rms_epsilon",
                                                 file.get_float(keys.name("attention.layer_norm_rms_epsilon")), 1));
   h.experts = keys.find("expert_count", 0, 0, 1024);
+  h.experts_used = keys.find("expert_used_count", 0, 0, h.experts);
+  h.expert_d_ff = keys.find("expert_feed_forward_length", 0, 0, kMaxExtent);
+  const double cap = keys.find_float("final_logit_softcapping", defaults.logit_soft_cap);
+  h.logit_soft_cap = static_cast<float>(cap == 0 ? 0 : keys.positive("final_logit_softcapping", cap, 1e6));
 
   const std::vector<int64_t> heads = keys.per_layer("attention.head_count", layers, 1, kMaxExtent);
   const std::vector<int64_t> kv_heads =
       keys.has("attention.head_count_kv") ? keys.per_layer("attention.head_count_kv", layers, 1, kMaxExtent) : heads;
   const std::vector<int64_t> d_ff = keys.per_layer("feed_forward_length", layers, 1, kMaxExtent);
-  const std::vector<int32_t> windows = read_windows(keys, layers);
+  const std::vector<int32_t> windows = read_windows(keys, layers, defaults.window_period);
+  if (!keys.has("attention.key_length") && h.d_model % heads[0] != 0) {
+    throw_error(ErrorCode::kInvalidFile, "{}: {} channels do not divide into {} heads, and there is no key '{}'",
+                h.file, h.d_model, heads[0], keys.name("attention.key_length"));
+  }
+  const int64_t k_dim = keys.find("attention.key_length", h.d_model / heads[0], 1, kMaxHeadDim);
+  const int64_t v_dim = keys.find("attention.value_length",
+                                  keys.has("attention.key_length") ? k_dim : h.d_model / heads[0], 1, kMaxHeadDim);
+  int64_t window_k_dim = k_dim, window_v_dim = v_dim;
+  if (defaults.windows_differ) {
+    window_k_dim = keys.find("attention.key_length_swa", k_dim, 1, kMaxHeadDim);
+    window_v_dim = keys.find("attention.value_length_swa", v_dim, 1, kMaxHeadDim);
+  }
+  const double scale = keys.find_float("attention.scale", defaults.attention_scale);
+  if (scale != 0) keys.positive("attention.scale", scale, 1e6);
   for (size_t i = 0; i < heads.size(); ++i) {
     if (heads[i] % kv_heads[i] != 0) {
       throw_error(ErrorCode::kInvalidFile, "{}: block {} has {} heads, not a multiple of its {} key/value heads",
                   h.file, i, heads[i], kv_heads[i]);
     }
-    h.layers.push_back({heads[i], kv_heads[i], d_ff[i], windows[i]});
+    LayerHparams layer{.heads = heads[i],
+                       .kv_heads = kv_heads[i],
+                       .k_dim = windows[i] != 0 ? window_k_dim : k_dim,
+                       .v_dim = windows[i] != 0 ? window_v_dim : v_dim,
+                       .d_ff = d_ff[i],
+                       .window = windows[i]};
+    layer.attention_scale = static_cast<float>(scale == 0 ? 1 / std::sqrt(static_cast<double>(layer.k_dim)) : scale);
+    h.layers.push_back(layer);
   }
+  share_caches(h, keys, defaults.shares_caches);
 
-  if (!keys.has("attention.key_length") && h.d_model % heads[0] != 0) {
-    throw_error(ErrorCode::kInvalidFile, "{}: {} channels do not divide into {} heads, and there is no key '{}'",
-                h.file, h.d_model, heads[0], keys.name("attention.key_length"));
+  h.rope = h.window_rope = read_rope(keys, h, k_dim);
+  if (defaults.windows_differ) {
+    constexpr std::string_view kDims = "rope.dimension_count_swa";
+    h.window_rope = {
+        .rotated = even(keys, kDims, keys.find(kDims, window_k_dim, 2, window_k_dim)),
+        .base = keys.find_positive("rope.freq_base_swa", keys.find_float("rope.freq_base_local", 10000), 1e15),
+        .original_context = h.context_length};
   }
-  h.k_dim = keys.find("attention.key_length", h.d_model / heads[0], 1, 65536);
-  h.v_dim =
-      keys.find("attention.value_length", keys.has("attention.key_length") ? h.k_dim : h.d_model / heads[0], 1, 65536);
-  h.rope = read_rope(keys, h);
-
-  const double scale = file.find_float(keys.name("attention.scale")).value_or(0);
-  h.attention_scale = static_cast<float>(scale == 0 ? 1 / std::sqrt(static_cast<double>(h.k_dim))
-                                                    : keys.positive("attention.scale", scale, 1e6));
   h.vocab = read_vocab(keys);
   return h;
 }

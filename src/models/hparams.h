@@ -5,14 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "gguf/gguf.h"
+#include "models/keys.h"
 
 namespace ingle {
 
 struct LayerHparams {
   int64_t heads = 0, kv_heads = 0;
+  int64_t k_dim = 0, v_dim = 0;  // of a head
   int64_t d_ff = 0;
   int32_t window = 0;  // sliding window; 0: none
+  float attention_scale = 0;
+  int kv_owner = 0;  // the layer whose keys and values this one reads: itself where it writes them
 };
 
 enum class RopeScaling { kNone, kLinear, kYarn };
@@ -28,21 +31,31 @@ struct RopeHparams {
   double extrapolation = 1, beta_fast = 32, beta_slow = 1, log_multiplier = 0;
 };
 
+// What a file of some architecture means when it does not say.
+struct HparamDefaults {
+  int64_t window_period = 0;    // with a window and no pattern: the last of so many layers sees everything; 0: none
+  double attention_scale = 0;   // 0: 1 / sqrt(k_dim)
+  double logit_soft_cap = 0;    // 0: none
+  bool shares_caches = false;   // the last layers may read the cache of earlier ones
+  bool windows_differ = false;  // sliding layers have a head size and a rope (base 10000) of their own
+};
+
 struct Hparams {
   std::string architecture, file;  // file: the name for messages
   int64_t d_model = 0, vocab = 0, context_length = 0;
-  int64_t k_dim = 0, v_dim = 0;  // of a head
   float norm_eps = 0;
-  float attention_scale = 0;
-  int64_t experts = 0;
-  RopeHparams rope;
+  float logit_soft_cap = 0;  // 0: none
+  int64_t experts = 0, experts_used = 0, expert_d_ff = 0;
+  RopeHparams rope, window_rope;     // of layers that see everything, of sliding ones
   std::vector<LayerHparams> layers;  // one per block
 
   int64_t layer_count() const noexcept { return static_cast<int64_t>(layers.size()); }
+  // The last layer that writes keys and values: layers after it read those of others.
+  int last_writer() const noexcept;
 };
 
 // Throws Error: kInvalidFile (names the key, what it is and what it may be), kUnsupported (rope scaling).
 // `vocab` is the number of rows of token_embd.weight.
-Hparams read_hparams(const GgufFile& file);
+Hparams read_hparams(const GgufFile& file, const HparamDefaults& defaults = {});
 
 }  // namespace ingle

@@ -25,7 +25,8 @@ class Llama : public ModelGraph {
   const Hparams& hparams() const noexcept override { return h_; }
   std::span<const KvGroup> kv_groups() const noexcept override { return groups_; }
   int last_writer() const noexcept override { return static_cast<int>(layers_.size()) - 1; }
-  StepResult forward(Ops& op, const Batch& batch, const RowNeed& need, std::span<const KvLayer> kv) const override;
+  Tensor forward(Ops& op, const Step& step) const override;
+  Tensor logits(Ops& op, Tensor hidden) const override { return op.linear(head_, hidden); }
 
  private:
   Hparams h_;
@@ -50,13 +51,13 @@ Llama::Llama(const Hparams& h, const Weights& w, Rope::Pairs pairs)
     const LayerHparams& l = h.layers[static_cast<size_t>(i)];
     layers_.push_back({
         .attn_norm = b.norm("attn_norm", h.d_model, h.norm_eps),
-        .attn = {.q = b.linear("attn_q", h.d_model, l.heads * h.k_dim),
-                 .k = fine(b.linear("attn_k", h.d_model, l.kv_heads * h.k_dim)),
-                 .v = fine(b.linear("attn_v", h.d_model, l.kv_heads * h.v_dim)),
-                 .o = b.linear("attn_output", l.heads * h.v_dim, h.d_model),
-                 .q_norm = b.find_norm("attn_q_norm", h.k_dim, h.norm_eps),
-                 .k_norm = b.find_norm("attn_k_norm", h.k_dim, h.norm_eps)},
-        .shape = {.heads = l.heads, .kv_heads = l.kv_heads, .scale = h.attention_scale, .window = l.window},
+        .attn = {.q = b.linear("attn_q", h.d_model, l.heads * l.k_dim),
+                 .k = fine(b.linear("attn_k", h.d_model, l.kv_heads * l.k_dim)),
+                 .v = fine(b.linear("attn_v", h.d_model, l.kv_heads * l.v_dim)),
+                 .o = b.linear("attn_output", l.heads * l.v_dim, h.d_model),
+                 .q_norm = b.find_norm("attn_q_norm", l.k_dim, h.norm_eps),
+                 .k_norm = b.find_norm("attn_k_norm", l.k_dim, h.norm_eps)},
+        .shape = {.heads = l.heads, .kv_heads = l.kv_heads, .scale = l.attention_scale, .window = l.window},
         .mlp_norm = b.norm("ffn_norm", h.d_model, h.norm_eps),
         .mlp = {.gate = b.linear("ffn_gate", h.d_model, l.d_ff),
                 .up = b.linear("ffn_up", h.d_model, l.d_ff),
@@ -67,22 +68,22 @@ Llama::Llama(const Hparams& h, const Weights& w, Rope::Pairs pairs)
   head_ = fine(w.linear_or("output", "token_embd", h.d_model, h.vocab));  // tied when "output" is absent
 }
 
-StepResult Llama::forward(Ops& op, const Batch& batch, const RowNeed& need, std::span<const KvLayer> kv) const {
+Tensor Llama::forward(Ops& op, const Step& step) const {
   op.set_layer(-1);
-  Tensor x = op.embed(*embed_, batch.tokens);  // [T, d_model]
+  Tensor x = op.embed(*embed_, step.batch.tokens);  // [T, d_model]
   for (size_t i = 0; i < layers_.size(); ++i) {
     const Layer& l = layers_[i];
-    const LayerRows rows = need.layer(static_cast<int>(i));
+    const LayerRows rows = step.need.layer(static_cast<int>(i));
     op.set_layer(static_cast<int>(i));
+    step.tap(static_cast<int>(i), x);
     const Tensor residual = rows.out.empty() ? Tensor{} : rows.crop(op, x);
-    x = l.attn(op, l.shape, rope_, op.norm(l.attn_norm, x), rows, kv[i], {.add_to = residual});
+    x = l.attn(op, l.shape, rope_, op.norm(l.attn_norm, x), rows, step.kv[i], {.add_to = residual});
     if (rows.out.empty()) return {};  // after the last layer that writes, nobody wants anything
     x = op.end_layer(l.mlp(op, op.norm(l.mlp_norm, x), {.add_to = x}));
   }
   op.set_layer(-1);
-  if (need.wanted().empty()) return {};
-  const Tensor hidden = op.norm(out_norm_, need.result().crop(op, x));
-  return {hidden, op.linear(head_, hidden)};
+  if (step.need.wanted().empty()) return {};
+  return op.norm(out_norm_, step.need.result().crop(op, x));
 }
 
 }  // namespace

@@ -20,9 +20,24 @@ struct KvGroup {
   int32_t window = 0;  // positions a query sees, its own included; 0: all
 };
 
-struct StepResult {
-  Tensor hidden;  // [wanted, d_model], what the output layer reads
-  Tensor logits;  // [wanted, vocab]
+// Somebody reads the rows that come into certain layers: all of them, whether or not their results are wanted.
+class Taps {
+ public:
+  virtual ~Taps() = default;
+  virtual bool on(int layer) const noexcept = 0;
+  virtual void take(int layer, const RowSet& rows, Tensor x) = 0;  // x: [rows, d_model], valid during the call
+};
+
+// What a step works on. Everything is borrowed.
+struct Step {
+  const Batch& batch;
+  const RowNeed& need;
+  std::span<const KvLayer> kv;  // one entry per layer; a layer that writes none reads its owner's
+  Taps* taps = nullptr;
+
+  void tap(int layer, Tensor x) const {
+    if (taps != nullptr && taps->on(layer)) taps->take(layer, need.layer(layer).in, x);
+  }
 };
 
 // Immutable and thread-safe; one Ops per caller.
@@ -33,9 +48,11 @@ class ModelGraph {
   virtual std::span<const KvGroup> kv_groups() const noexcept = 0;  // every layer that writes is in one of them
   virtual int last_writer() const noexcept = 0;                     // for RowNeed
 
-  // Appends the batch to `kv` (one entry per layer; ops.begin_step() has been called) and computes the wanted rows.
-  // Nothing wanted: no tensors, and the layers that only read are not run.
-  virtual StepResult forward(Ops& op, const Batch& batch, const RowNeed& need, std::span<const KvLayer> kv) const = 0;
+  // Appends the batch to the cache (ops.begin_step() has been called) and computes the wanted rows: what the output
+  // layer reads, [wanted, d_model]. Nothing wanted: no tensor, and the layers that only read are not run.
+  virtual Tensor forward(Ops& op, const Step& step) const = 0;
+  // Some of those rows -> [rows, vocab].
+  virtual Tensor logits(Ops& op, Tensor hidden) const = 0;
 };
 
 struct LoadedModel {

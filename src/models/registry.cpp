@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "models/gemma3n.h"
+#include "models/gemma4.h"
 #include "models/llama.h"
 #include "models/model.h"
 
@@ -13,9 +15,12 @@ namespace {
 struct ArchitectureRow {
   std::string_view name;
   std::unique_ptr<ModelGraph> (*make)(const Hparams& h, const Weights& w);
+  HparamDefaults defaults = {};
 };
 
 constexpr std::array kArchitectures = {
+    ArchitectureRow{"gemma3n", make_gemma3n, kGemma3nDefaults},
+    ArchitectureRow{"gemma4", make_gemma4, kGemma4Defaults},
     ArchitectureRow{"llama", make_llama<Rope::Pairs::kAdjacent>},  // Llama 1-3, Mistral, SmolLM, SmolLM2
     ArchitectureRow{"qwen2", make_llama<Rope::Pairs::kHalves>},    // Qwen2, Qwen2.5
     ArchitectureRow{"qwen3", make_llama<Rope::Pairs::kHalves>},    // with norms on each head's q and k
@@ -56,7 +61,7 @@ LoadedModel load_model(const GgufFile& file, Backend& backend, LoadOptions optio
       throw_error(ErrorCode::kUnsupported, "{}: has a vocabulary but no weights; it can tokenize, not generate",
                   file.path());
     }
-    const Hparams h = read_hparams(file);
+    const Hparams h = read_hparams(file, row.defaults);
     LoadedModel model;
     model.weights = std::make_unique<WeightStore>();
     WeightLoader loader(file, backend, *model.weights, std::move(options));

@@ -29,15 +29,19 @@ Rope make_rope(const RopeHparams& h, Rope::Pairs pairs, std::span<const float> f
 
   Rope rope{.pairs = pairs, .rotated = h.rotated, .inverse_frequency = {}, .magnitude = 1.0f};
   for (int64_t i = 0; i < h.rotated / 2; ++i) {
-    double frequency = std::pow(h.base, -2.0 * static_cast<double>(i) / static_cast<double>(h.rotated));
+    // Rounded where the models' own f32 implementations round: the exponent, the power, its reciprocal. Far along a
+    // sequence an angle is a large multiple of the frequency, and its last bit decides.
+    const float exponent = static_cast<float>(2 * i) / static_cast<float>(h.rotated);
+    float frequency = 1.0f / static_cast<float>(std::pow(h.base, static_cast<double>(exponent)));
     if (!factors.empty()) frequency /= factors[static_cast<size_t>(i)];
-    const double interpolated = frequency / h.factor;
-    double mix = 0;  // 1: keep the frequency
     if (yarn) {
       const double ramp = (static_cast<double>(i) - low) / std::max(0.001, high - low);
-      mix = (1 - std::clamp(ramp, 0.0, 1.0)) * h.extrapolation;
+      const double keep = (1 - std::clamp(ramp, 0.0, 1.0)) * h.extrapolation;
+      frequency = static_cast<float>(frequency / h.factor * (1 - keep) + frequency * keep);
+    } else {
+      frequency /= static_cast<float>(h.factor);
     }
-    rope.inverse_frequency.push_back(static_cast<float>(interpolated * (1 - mix) + frequency * mix));
+    rope.inverse_frequency.push_back(frequency);
   }
   double magnitude = h.attention_factor;
   if (yarn) {

@@ -61,11 +61,14 @@ void WeightLoader::advance(const ConstTensorView& w) {
     throw_error(ErrorCode::kCancelled, "{}: loading was cancelled", file_.path());
 }
 
+void WeightLoader::skip(std::string_view prefix) { skipped_.emplace_back(prefix); }
+
 void WeightLoader::finish() {
   if (!options_.warn) return;
   std::vector<std::string_view> unused;
   for (const GgufTensor& tensor : file_.tensors()) {
-    if (!used_.contains(tensor.name)) unused.push_back(tensor.name);
+    const auto starts = [&](const std::string& prefix) { return tensor.name.starts_with(prefix); };
+    if (!used_.contains(tensor.name) && std::ranges::none_of(skipped_, starts)) unused.push_back(tensor.name);
   }
   if (unused.empty()) return;
   options_.warn(fmt::format("{}: {} of {} tensors are not used by this architecture, the first is {}", file_.path(),
@@ -87,6 +90,28 @@ Linear Weights::linear(std::string_view name, int64_t in, int64_t out) const {
   return linear;
 }
 
+Linear Weights::linear_part(std::string_view name, int64_t in, int64_t out, int64_t first, int64_t count) const {
+  const std::string weight = weight_name(name);
+  ConstTensorView rows = require(weight, {out, in});
+  rows.data = rows.row(first);
+  rows.shape = {count, in};
+  return {.weight = loader_->pack(fmt::format("{}[{}..{}]", weight, first, first + count - 1), rows)};
+}
+
+std::vector<Linear> Weights::linears_part(std::string_view name, int64_t count, int64_t in, int64_t out, int64_t first,
+                                          int64_t rows) const {
+  const std::string weight = weight_name(name);
+  const ConstTensorView all = require(weight, {count, out, in});
+  std::vector<Linear> result;
+  for (int64_t i = 0; i < count; ++i) {
+    ConstTensorView part = all;
+    part.data = all.row(i * out + first);
+    part.shape = {rows, in};
+    result.push_back({.weight = loader_->pack(fmt::format("{}[{}]", weight, i), part)});
+  }
+  return result;
+}
+
 Linear Weights::linear_or(std::string_view name, std::string_view other, int64_t in, int64_t out) const {
   return linear(has(name) ? name : other, in, out);
 }
@@ -106,11 +131,24 @@ std::optional<Norm> Weights::find_norm(std::string_view name, int64_t size, floa
   return norm(name, size, eps);
 }
 
-std::span<const float> Weights::find_vector(std::string_view name, int64_t size) const {
-  const std::string weight = weight_name(name);
-  const auto view = loader_->find(weight, {size});
+int64_t Weights::rows_of(std::string_view name) const {
+  const std::optional<ConstTensorView> view = file().find(weight_name(name));
+  if (!view) throw_error(ErrorCode::kInvalidFile, "{}: missing", weight_name(name));
+  return view->shape.rows();
+}
+
+std::span<const float> Weights::find_numbers(const std::string& full_name, int64_t size) const {
+  const auto view = loader_->find(full_name, {size});
   if (!view) return {};
-  return {loader_->vector(weight, *view), static_cast<size_t>(size)};
+  return {loader_->vector(full_name, *view), static_cast<size_t>(size)};
+}
+
+std::span<const float> Weights::find_vector(std::string_view name, int64_t size) const {
+  return find_numbers(weight_name(name), size);
+}
+
+std::span<const float> Weights::find_scales(std::string_view name, int64_t size) const {
+  return find_numbers(fmt::format("{}{}.scale", prefix_, name), size);
 }
 
 }  // namespace ingle

@@ -43,6 +43,9 @@ class WeightLoader {
   const Matrix* pack(const std::string& name, const ConstTensorView& w);
   const Matrix* table(const std::string& name, const ConstTensorView& w);
   const float* vector(const std::string& name, const ConstTensorView& w);  // as f32
+  const GgufFile& file() const noexcept { return file_; }
+  // These tensors are known and not needed: nobody is warned about them.
+  void skip(std::string_view prefix);
   // Warns about tensors that nobody asked for.
   void finish();
 
@@ -54,6 +57,7 @@ class WeightLoader {
   WeightStore& store_;
   LoadOptions options_;
   std::unordered_set<std::string> used_;
+  std::vector<std::string> skipped_;  // prefixes
   double total_bytes_ = 0, done_bytes_ = 0;
 };
 
@@ -65,18 +69,32 @@ class Weights {
   // "attn_q" in here reads "blk.<i>.attn_q.weight".
   Weights block(int64_t i) const { return Weights(*loader_, fmt::format("{}blk.{}.", prefix_, i)); }
 
+  const GgufFile& file() const noexcept { return loader_->file(); }
   bool has(std::string_view name) const { return loader_->contains(weight_name(name)); }
   // NAME.weight [out, in], and NAME.bias [out] where there is one.
   Linear linear(std::string_view name, int64_t in, int64_t out) const;
+  // Rows [first, first + count) of the same matrix, as one of their own.
+  Linear linear_part(std::string_view name, int64_t in, int64_t out, int64_t first, int64_t count) const;
+  // NAME.weight [count, out, in]: a matrix for each expert (or stream), of it the rows [first, first + rows).
+  std::vector<Linear> linears(std::string_view name, int64_t count, int64_t in, int64_t out) const {
+    return linears_part(name, count, in, out, 0, out);
+  }
+  std::vector<Linear> linears_part(std::string_view name, int64_t count, int64_t in, int64_t out, int64_t first,
+                                   int64_t rows) const;
   // The same, or the matrix `other` (already in use as a table) where NAME.weight is absent: tied weights.
   Linear linear_or(std::string_view name, std::string_view other, int64_t in, int64_t out) const;
   // NAME.weight [rows, columns], read row by row.
   const Matrix* table(std::string_view name, int64_t columns, int64_t rows) const;
   Norm norm(std::string_view name, int64_t size, float eps) const;
+  // Tensors whose name goes on with `prefix` are known and not needed.
+  void skip(std::string_view prefix) const { loader_->skip(prefix_ + std::string(prefix)); }
   std::optional<Norm> find_norm(std::string_view name, int64_t size, float eps) const;
+  int64_t rows_of(std::string_view name) const;  // of NAME.weight, for a size that no hyper-parameter gives
   std::span<const float> find_vector(std::string_view name, int64_t size) const;  // NAME.weight; empty when absent
+  std::span<const float> find_scales(std::string_view name, int64_t size) const;  // NAME.scale; empty when absent
 
  private:
+  std::span<const float> find_numbers(const std::string& full_name, int64_t size) const;
   std::string weight_name(std::string_view name) const { return fmt::format("{}{}.weight", prefix_, name); }
   ConstTensorView require(const std::string& full_name, const Shape& shape) const;
 

@@ -15,29 +15,43 @@ struct AttentionShape {
 };
 
 struct Attention {
-  Linear q, k, v, o;                   // q: d_model -> heads * k_dim; k, v: d_model -> kv_heads * k_dim, v_dim
-  std::optional<Norm> q_norm, k_norm;  // per head
+  Linear q;                                    // d_model -> heads * k_dim
+  std::optional<Linear> k, v;                  // d_model -> kv_heads * k_dim, v_dim. Without k: the cache is another
+                                               // layer's, to be read only. Without v: the values are k's own rows.
+  Linear o;                                    // heads * v_dim -> d_model
+  std::optional<Norm> q_norm, k_norm, v_norm;  // per head
 
   // K and V of every row that comes in are written; only rows somebody still needs go on: [rows.in, d_model] ->
   // [rows.out, d_model]. No tensor when no row goes on: the cache was all this batch was for.
   Tensor operator()(Ops& op, const AttentionShape& s, const Rope& rope, Tensor x, const LayerRows& rows,
                     const KvLayer& kv, Into into = {}) const {
+    const Tensor asking = rows.out.empty() ? Tensor{} : rows.crop(op, x);
     Tensor qs, ks, vs;
-    if (rows.out.empty()) {
-      op.linears({{&k, x}, {&v, x}}, {&ks, &vs});
-    } else {
-      op.linears({{&q, rows.crop(op, x)}, {&k, x}, {&v, x}}, {&qs, &ks, &vs});
+    project(op, asking, x, qs, ks, vs);
+    if (k) {
+      ks = Ops::split_heads(ks, s.kv_heads);  // [in, kv_heads, k_dim]
+      vs = v ? Ops::split_heads(vs, s.kv_heads) : ks;
+      if (v_norm) vs = op.norm(*v_norm, vs);  // before the keys turn: without v they are the same rows
+      if (k_norm) ks = op.norm(*k_norm, ks);
+      op.rope(ks, rows.in.positions, rope);
+      op.append(kv, ks, vs, rows.in);
     }
-    ks = Ops::split_heads(ks, s.kv_heads);  // [in, kv_heads, k_dim]
-    vs = Ops::split_heads(vs, s.kv_heads);
-    if (k_norm) ks = op.norm(*k_norm, ks);
-    op.rope(ks, rows.in.positions, rope);
-    op.append(kv, ks, vs, rows.in);
     if (rows.out.empty()) return {};
     qs = Ops::split_heads(qs, s.heads);  // [out, heads, k_dim]
     if (q_norm) qs = op.norm(*q_norm, qs);
     op.rope(qs, rows.out.positions, rope);
     return op.linear(o, op.attention(qs, kv, rows.out, {.scale = s.scale, .window = s.window}), into);
+  }
+
+ private:
+  // What there is of q, k and v as one operation: they share one quantised input.
+  void project(Ops& op, Tensor asking, Tensor x, Tensor& qs, Tensor& ks, Tensor& vs) const {
+    const bool ask = asking.data != nullptr;
+    if (ask && k && v) return op.linears({{&q, asking}, {&*k, x}, {&*v, x}}, {&qs, &ks, &vs});
+    if (ask && k) return op.linears({{&q, asking}, {&*k, x}}, {&qs, &ks});
+    if (k && v) return op.linears({{&*k, x}, {&*v, x}}, {&ks, &vs});
+    if (k) ks = op.linear(*k, x);
+    if (ask) qs = op.linear(q, asking);
   }
 };
 

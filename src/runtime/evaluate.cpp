@@ -5,8 +5,30 @@
 
 #include "base/error.h"
 #include "runtime/session_impl.h"
+#include "runtime/session_plan.h"
 
 namespace ingle {
+namespace {
+
+// Hands a model's tapped rows on, run by run.
+class SessionTaps final : public Taps {
+ public:
+  explicit SessionTaps(const Session::Impl& session) : session_(session) {}
+  bool on(int layer) const noexcept override { return std::ranges::binary_search(session_.tapped, layer); }
+  void take(int layer, const RowSet& rows, Tensor x) override {
+    for (const RowRun& run : rows.runs) {
+      session_.take_tapped({.layer = layer,
+                            .run = session_.work[session_.batch_work[static_cast<size_t>(run.slot)]].run,
+                            .position = rows.positions[static_cast<size_t>(run.first_row)],
+                            .hidden = {x.row(run.first_row), static_cast<size_t>(run.rows * x.row_size())}});
+    }
+  }
+
+ private:
+  const Session::Impl& session_;
+};
+
+}  // namespace
 
 void Session::Impl::check_requests(std::span<const RunRequest> runs, bool can_deliver) const {
   const int64_t vocab = graph->hparams().vocab;
@@ -27,10 +49,11 @@ void Session::Impl::check_requests(std::span<const RunRequest> runs, bool can_de
         throw_error(ErrorCode::kInvalidArgument, "sequence {}: token {} is not from 0 to {}", run.sequence, token,
                     vocab - 1);
     }
-    if (run.want != Want::kNothing && rows == 0)
-      throw_error(ErrorCode::kInvalidArgument, "sequence {}: logits are wanted of a run without tokens", run.sequence);
-    if (run.want != Want::kNothing && !can_deliver)
-      throw_error(ErrorCode::kInvalidArgument, "sequence {}: logits are wanted, but nobody takes them", run.sequence);
+    const bool wants = run.want != Want::kNothing || run.hidden != Want::kNothing;
+    if (wants && rows == 0)
+      throw_error(ErrorCode::kInvalidArgument, "sequence {}: rows are wanted of a run without tokens", run.sequence);
+    if (wants && !can_deliver)
+      throw_error(ErrorCode::kInvalidArgument, "sequence {}: rows are wanted, but nobody takes them", run.sequence);
   }
 }
 
@@ -42,7 +65,8 @@ void Session::Impl::plan_work(std::span<const RunRequest> runs) {
     Work w;
     w.id = runs[i].sequence;
     w.run = i;
-    w.want = runs[i].want;
+    w.logits = runs[i].want;
+    w.hidden = runs[i].hidden;
     w.tokens = runs[i].tokens;
     w.old_length = static_cast<int64_t>(cache.tokens(w.id).size());
     w.begin = w.next = cache.computed(w.id);
@@ -80,7 +104,7 @@ void Session::Impl::fill_batch() {
       batch.tokens.push_back(p < w.old_length ? held[static_cast<size_t>(p)]
                                               : w.tokens[static_cast<size_t>(p - w.old_length)]);
       batch.positions.push_back(static_cast<int32_t>(p));
-      batch.wants.push_back(w.wants(p) ? RowWant::kLogits : RowWant::kNone);
+      batch.wants.push_back(w.wants(p));
     }
     batch.runs.push_back({static_cast<int32_t>(batch.runs.size()), first_row, static_cast<int32_t>(w.granted)});
     appends.push_back({w.id, w.granted});
@@ -88,7 +112,7 @@ void Session::Impl::fill_batch() {
   }
 }
 
-void Session::Impl::run_micro_batch(const std::function<void(const LogitsRow&)>& each) {
+void Session::Impl::run_micro_batch(const std::function<void(const ResultRow&)>& each) {
   if (cancelled && cancelled()) throw_error(ErrorCode::kCancelled, "cancelled between micro-batches");
   fill_batch();
   cache.prepare(appends);
@@ -98,14 +122,18 @@ void Session::Impl::run_micro_batch(const std::function<void(const LogitsRow&)>&
   }
   for (size_t l = 0; l < layers.size(); ++l) layers[l].tables = tables[group_of_layer[l]];
 
-  need.assign(batch, {.last_writer = graph->last_writer(), .every_row = options.every_row});
+  const int last_tap = tapped.empty() ? -1 : tapped.back();
+  need.assign(batch, {.last_writer = graph->last_writer(), .last_tap = last_tap, .every_row = options.every_row});
+  SessionTaps taps(*this);
   ops->begin_step();
-  const StepResult result = graph->forward(*ops, batch, need, layers);
+  const Tensor hidden =
+      graph->forward(*ops, {.batch = batch, .need = need, .kv = layers, .taps = tapped.empty() ? nullptr : &taps});
 
   for (size_t l = 0; l < layers.size(); ++l) {
     const int64_t full = need.layer(static_cast<int>(l)).out.size();
     counts.computed += full;
     counts.skipped += batch.rows() - full;
+    counts.by_layer[l] += full;
   }
   counts.tokens += batch.rows();
   for (const RowRun& run : batch.runs) {
@@ -115,13 +143,36 @@ void Session::Impl::run_micro_batch(const std::function<void(const LogitsRow&)>&
     w.next += run.rows;
     w.queued -= run.rows;
   }
+  if (!need.wanted().empty()) deliver(hidden, each);
+}
+
+// Logits are computed for a few rows at a time: those of one row may be a megabyte.
+void Session::Impl::deliver(Tensor hidden, const std::function<void(const ResultRow&)>& each) {
   const RowSet& wanted = need.wanted();
-  for (const RowRun& run : wanted.runs) {
-    for (int32_t row = run.first_row; row < run.first_row + run.rows; ++row) {
-      each({work[batch_work[static_cast<size_t>(run.slot)]].run,
-            wanted.positions[static_cast<size_t>(row)],
-            {result.logits.row(row), static_cast<size_t>(result.logits.row_size())}});
+  const auto wants = [&](int64_t i) { return batch.wants[static_cast<size_t>(wanted.rows[static_cast<size_t>(i)])]; };
+  size_t run = 0;
+  for (int64_t first = 0; first < wanted.size(); first += kLogitsRows) {
+    const int64_t last = std::min(first + kLogitsRows, wanted.size());
+    with_logits.clear();
+    for (int64_t i = first; i < last; ++i) {
+      if (has(wants(i), RowWant::kLogits)) with_logits.push_back(static_cast<int32_t>(i));
     }
+    Tensor logits;
+    if (!with_logits.empty()) {
+      const bool whole = static_cast<int64_t>(with_logits.size()) == hidden.rows();
+      logits = graph->logits(*ops, whole ? hidden : ops->gather_rows(hidden, with_logits));
+    }
+    for (int64_t i = first, row = 0; i < last; ++i) {
+      while (i >= wanted.runs[run].first_row + wanted.runs[run].rows) ++run;
+      ResultRow result{.run = work[batch_work[static_cast<size_t>(wanted.runs[run].slot)]].run,
+                       .position = wanted.positions[static_cast<size_t>(i)],
+                       .logits = {},
+                       .hidden = {}};
+      if (has(wants(i), RowWant::kLogits)) result.logits = {logits.row(row++), static_cast<size_t>(logits.row_size())};
+      if (has(wants(i), RowWant::kHidden)) result.hidden = {hidden.row(i), static_cast<size_t>(hidden.row_size())};
+      each(result);
+    }
+    hidden = ops->end_layer(hidden);
   }
 }
 
@@ -132,7 +183,7 @@ void Session::Impl::roll_back() noexcept {
   }
 }
 
-void Session::Impl::evaluate(std::span<const RunRequest> runs, const std::function<void(const LogitsRow&)>& each) {
+void Session::Impl::evaluate(std::span<const RunRequest> runs, const std::function<void(const ResultRow&)>& each) {
   check_requests(runs, static_cast<bool>(each));
   plan_work(runs);
   cache.check_room(appends);

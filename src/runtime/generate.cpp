@@ -129,7 +129,7 @@ Generation generate(Session& session, SequenceId sequence, std::span<const Token
   result.prompt_tokens = static_cast<int64_t>(prompt.size());
   TextOutput output(model, options, result.text);
   std::vector<float> logits(static_cast<size_t>(model.info().vocabulary));
-  const std::function<void(const LogitsRow&)> keep_logits = [&](const LogitsRow& row) {
+  const std::function<void(const ResultRow&)> keep_logits = [&](const ResultRow& row) {
     std::ranges::copy(row.logits, logits.begin());
   };
   // False when cancelled.

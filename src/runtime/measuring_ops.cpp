@@ -5,7 +5,7 @@
 namespace ingle {
 
 void MeasuringOps::begin_step() {
-  live_ = peak_ = 0;
+  live_ = kept_ = peak_ = 0;
   forms_.clear();
 }
 
@@ -29,12 +29,15 @@ void MeasuringOps::take_form(const Linear& w, Tensor x) {
 }
 
 Tensor MeasuringOps::end_layer(Tensor x) {
-  live_ = 0;
+  live_ = kept_;
   return x.empty() ? x : result(x.shape);
 }
 
-Tensor MeasuringOps::embed(const Matrix& table, std::span<const int32_t> tokens) {
-  return result({static_cast<int64_t>(tokens.size()), table.columns});
+Tensor MeasuringOps::embed(const Matrix& table, std::span<const int32_t> tokens, const EmbedOptions& options,
+                           Into into) {
+  if (into.add_to.data != nullptr) return into.add_to;
+  const int64_t columns = options.columns > 0 ? options.columns : table.columns - options.first_column;
+  return result({static_cast<int64_t>(tokens.size()), columns});
 }
 
 Tensor MeasuringOps::linear(const Linear& w, Tensor x, Into into) {
@@ -61,7 +64,27 @@ Tensor MeasuringOps::gated_mlp(const Linear& gate, const Linear& up, const Linea
   return linear(down, x, into);
 }
 
-Tensor MeasuringOps::norm(const Norm& n, Tensor x) { return result(x.shape); }
+Routes MeasuringOps::route(Tensor scores, int64_t used, const float* scale) {
+  take(8.0 * static_cast<double>(scores.rows() * used) + 4.0 * static_cast<double>(scores.shape.elements()));
+  return {scores.rows(), used, nullptr, nullptr};
+}
+
+// The worst case of one expert's rows is all of them.
+Tensor MeasuringOps::experts_mlp(const Experts& experts, const Routes& routes, Tensor x) {
+  const int64_t d = experts.down[0].out(), assignments = routes.rows * routes.used;
+  const Tensor sum = result({routes.rows, d});
+  take(16.0 * static_cast<double>(assignments) + 16.0 * static_cast<double>(experts.down.size()));
+  result({assignments, d});
+  const size_t before = live_;
+  const Tensor mine = result(x.shape);
+  gated_mlp(experts.gate[0], experts.up[0], experts.down[0], experts.activation, mine, {.add_to = sum});
+  live_ = before;
+  return sum;
+}
+
+Tensor MeasuringOps::norm(const Norm& n, Tensor x, Into into) {
+  return into.add_to.data != nullptr ? into.add_to : result(x.shape);
+}
 
 Tensor MeasuringOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) {
   return result({q.rows(), q.shape[1] * kv.layout.v_dim});

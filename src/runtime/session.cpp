@@ -50,6 +50,12 @@ Session::Impl::Impl(const Model& model_, SessionOptions options_)
                        .tables = {}};
     }
   }
+  for (size_t l = 0; l < layers.size(); ++l) {  // a layer that writes nothing reads its owner's
+    const auto owner = static_cast<size_t>(graph->hparams().layers[l].kv_owner);
+    group_of_layer[l] = group_of_layer[owner];
+    layers[l] = layers[owner];
+  }
+  counts.by_layer.resize(layers.size());
 }
 
 Session::Session(const Model& model, SessionOptions options)
@@ -83,10 +89,21 @@ PrefixReport Session::last_reuse() const noexcept {
   return report;
 }
 
-void Session::evaluate(std::span<const RunRequest> runs, const std::function<void(const LogitsRow&)>& each) {
+void Session::evaluate(std::span<const RunRequest> runs, const std::function<void(const ResultRow&)>& each) {
   impl_->evaluate(runs, each);
 }
 void Session::set_cancel(std::function<bool()> cancelled) { impl_->cancelled = std::move(cancelled); }
+
+void Session::set_tap(std::vector<int> layers, std::function<void(const TappedRows&)> take) {
+  std::ranges::sort(layers);
+  const int64_t count = impl_->graph->hparams().layer_count();
+  if (!layers.empty() && (layers.front() < 0 || layers.back() >= count)) {
+    throw_error(ErrorCode::kInvalidArgument, "tap: layer {} is not from 0 to {}",
+                layers.front() < 0 ? layers.front() : layers.back(), count - 1);
+  }
+  impl_->tapped = std::move(layers);
+  impl_->take_tapped = std::move(take);
+}
 
 std::vector<MemoryUse> Session::memory() const {
   const Impl& s = *impl_;
@@ -98,7 +115,7 @@ std::vector<MemoryUse> Session::memory() const {
            fmt::format("{} rows at once, logits included", s.options.micro_batch)}};
 }
 
-RowCounts Session::rows() const noexcept { return impl_->counts; }
+RowCounts Session::rows() const { return impl_->counts; }
 void Session::set_profile(bool on) { impl_->ops->set_profile(on); }
 
 std::vector<ProfileLine> Session::profile() const {

@@ -21,23 +21,28 @@ struct Session::Impl {
   struct Work {
     int32_t id = 0;
     size_t run = 0;
-    Want want = Want::kNothing;
+    Want logits = Want::kNothing, hidden = Want::kNothing;
     int64_t old_length = 0;                // before the call
     std::span<const TokenId> tokens;       // new ones
     int64_t begin = 0, next = 0, end = 0;  // positions: first to compute, next to compute, behind the last
     int64_t queued = 0;                    // rows taken into the step queue and not computed yet
     int64_t granted = 0;                   // rows of the next micro-batch
 
-    bool wants(int64_t position) const {
-      return want == Want::kAll ? position >= old_length : want == Want::kLast && position == end - 1;
+    RowWant wants(int64_t position) const {
+      const auto wanted = [&](Want want) {
+        return want == Want::kAll ? position >= old_length : want == Want::kLast && position == end - 1;
+      };
+      return (wanted(logits) ? RowWant::kLogits : RowWant::kNone) |
+             (wanted(hidden) ? RowWant::kHidden : RowWant::kNone);
     }
   };
 
-  void evaluate(std::span<const RunRequest> runs, const std::function<void(const LogitsRow&)>& each);
+  void evaluate(std::span<const RunRequest> runs, const std::function<void(const ResultRow&)>& each);
   void check_requests(std::span<const RunRequest> runs, bool can_deliver) const;
   void plan_work(std::span<const RunRequest> runs);
   void grant_rows();
-  void run_micro_batch(const std::function<void(const LogitsRow&)>& each);
+  void run_micro_batch(const std::function<void(const ResultRow&)>& each);
+  void deliver(Tensor hidden, const std::function<void(const ResultRow&)>& each);
   void fill_batch();
   void roll_back() noexcept;
 
@@ -48,12 +53,15 @@ struct Session::Impl {
   std::unique_ptr<Ops> ops;
   size_t planned_activation_bytes = 0;
   std::function<bool()> cancelled;
+  std::vector<int> tapped;  // layers, ascending
+  std::function<void(const TappedRows&)> take_tapped;
   RowCounts counts;
   PrefixReuse last_reuse;
 
   // Buffers of a step, kept so that a step allocates nothing.
   std::vector<Work> work;
   std::vector<size_t> batch_work;  // the work of each slot
+  std::vector<int32_t> with_logits;
   Batch batch;
   RowNeed need;
   std::vector<KvCache::Append> appends;

@@ -91,8 +91,11 @@ size_t plan_activations(const ModelGraph& graph, const Backend& backend, const S
   }
   const RowNeed need(batch, {.last_writer = graph.last_writer(), .every_row = options.every_row});
   MeasuringOps ops;
-  const std::vector<KvLayer> layers(static_cast<size_t>(graph.hparams().layer_count()));
-  graph.forward(ops, batch, need, layers);
+  std::vector<KvLayer> layers(static_cast<size_t>(graph.hparams().layer_count()));
+  for (size_t l = 0; l < layers.size(); ++l) layers[l].layout.v_dim = graph.hparams().layers[l].v_dim;
+  Tensor hidden = graph.forward(ops, {.batch = batch, .need = need, .kv = layers});
+  hidden.shape.extent[0] = std::min(hidden.shape[0], kLogitsRows);
+  graph.logits(ops, hidden);
   return ops.arena_bytes();
 }
 

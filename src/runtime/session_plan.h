@@ -11,6 +11,9 @@
 
 namespace ingle {
 
+// Rows whose logits exist at once.
+constexpr int64_t kLogitsRows = 32;
+
 // The options with every default filled in. Throws Error{kInvalidArgument} naming the option and its range.
 SessionOptions resolve_options(SessionOptions options, const Hparams& h, Precision precision);
 

@@ -13,7 +13,7 @@ Batch example() {
   batch.add_run(std::vector<int32_t>{1, 2, 3, 4, 5}, 10);
   batch.add_run(std::vector<int32_t>{6}, 3, RowWant::kLogits);
   batch.add_run(std::vector<int32_t>{7, 8}, 0);
-  batch.wants[2] = RowWant::kLogProb;
+  batch.wants[2] = RowWant::kHidden;
   batch.wants[4] = RowWant::kLogits | RowWant::kHidden;
   return batch;
 }

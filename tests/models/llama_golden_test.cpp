@@ -112,7 +112,7 @@ TEST_P(GoldenModel, GivesTheSameAmongOtherSequences) {
     const std::vector<TokenId> tokens = slice(prompt.tokens, at, next);
     const std::vector<TokenId> first = slice(noise, at, at + 1), last = slice(noise, at, next);
     const RunRequest runs[] = {{before, first, Want::kAll}, {id, tokens, Want::kAll}, {after, last, Want::kNothing}};
-    s.evaluate(runs, [&](const LogitsRow& row) {
+    s.evaluate(runs, [&](const ResultRow& row) {
       if (row.run == 1) rows[static_cast<size_t>(row.position)].assign(row.logits.begin(), row.logits.end());
     });
     at = next;

@@ -86,7 +86,7 @@ TEST(SmolLm2, ExactModeAnswersToTheLetter) {
     std::vector<TokenId> answered;
     size_t compared = 0;
     const RunRequest run{id, tokens, Want::kAll};
-    session.evaluate({&run, 1}, [&](const LogitsRow& row) {
+    session.evaluate({&run, 1}, [&](const ResultRow& row) {
       if (row.position >= static_cast<int32_t>(prompt.size()) - 1) answered.push_back(largest(row.logits));
       for (const json::value& reference : answer.at("rows").as_array()) {
         if (reference.at("position").as_int64() != row.position) continue;
@@ -132,7 +132,7 @@ TEST(SmolLm2, DefaultPrecisionStaysCloseToExact) {
         model.tokenize_chat({.messages = {{"user", "What is the capital of France?"}}, .arguments = {}});
     const RunRequest run{session.create(), prompt, Want::kAll};
     session.evaluate({&run, 1},
-                     [&](const LogitsRow& row) { rows[exact].emplace_back(row.logits.begin(), row.logits.end()); });
+                     [&](const ResultRow& row) { rows[exact].emplace_back(row.logits.begin(), row.logits.end()); });
   }
   for (size_t i = 0; i < rows[1].size(); ++i) EXPECT_LE(golden::relative_error(rows[0][i], rows[1][i]), 0.12) << i;
 }

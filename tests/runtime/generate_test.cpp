@@ -33,7 +33,7 @@ class Generate : public testing::Test {
     for (int i = 0; i < count; ++i) {
       const RunRequest run{id, next, Want::kLast};
       TokenId best = 0;
-      s.evaluate({&run, 1}, [&](const LogitsRow& row) {
+      s.evaluate({&run, 1}, [&](const ResultRow& row) {
         best = static_cast<TokenId>(std::ranges::max_element(row.logits) - row.logits.begin());
       });
       out.push_back(best);

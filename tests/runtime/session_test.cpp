@@ -106,7 +106,7 @@ TEST(Session, EachRunsRowsComeInAscendingPosition) {
   const std::vector<TokenId> long_run = some_tokens(100), short_run = some_tokens(3), one = some_tokens(1);
   const RunRequest runs[] = {{a, long_run, Want::kAll}, {b, short_run, Want::kAll}, {c, one, Want::kLast}};
   std::vector<std::vector<int32_t>> positions(3);
-  s.evaluate(runs, [&](const LogitsRow& row) {
+  s.evaluate(runs, [&](const ResultRow& row) {
     ASSERT_LT(row.run, 3u);
     ASSERT_EQ(row.logits.size(), 133u);
     positions[row.run].push_back(row.position);
@@ -125,7 +125,7 @@ TEST(Session, AShortRunDoesNotWaitForALongOne) {
   const std::vector<TokenId> long_run = some_tokens(200), one = some_tokens(1);
   const RunRequest runs[] = {{s.create(), long_run, Want::kLast}, {s.create(), one, Want::kLast}};
   std::vector<size_t> order;
-  s.evaluate(runs, [&](const LogitsRow& row) { order.push_back(row.run); });
+  s.evaluate(runs, [&](const ResultRow& row) { order.push_back(row.run); });
   EXPECT_EQ(order, (std::vector<size_t>{1, 0}));
 }
 
@@ -142,7 +142,7 @@ TEST(Session, AResultDoesNotDependOnHowTheRunsAreCut) {
     const std::vector<TokenId> noise = some_tokens(50);
     const RunRequest runs[] = {{other, noise, Want::kNothing}, {id, loaded.tokens(), Want::kAll}};
     Rows rows(256);
-    s.evaluate(runs, [&](const LogitsRow& row) {
+    s.evaluate(runs, [&](const ResultRow& row) {
       rows[static_cast<size_t>(row.position)].assign(row.logits.begin(), row.logits.end());
     });
     for (size_t p = 0; p < loaded.tokens().size(); ++p) EXPECT_EQ(rows[p], reference[p]) << micro << ", position " << p;
@@ -174,7 +174,7 @@ TEST(Session, BadRequestsAreRefusedAndChangeNothing) {
   const auto refuse = [&](SequenceId id, std::vector<TokenId> tokens, Want want, bool take = true) {
     const RunRequest run{id, tokens, want};
     const std::string message = error_of(ErrorCode::kInvalidArgument, [&] {
-      s.evaluate({&run, 1}, take ? std::function<void(const LogitsRow&)>([](const LogitsRow&) {}) : nullptr);
+      s.evaluate({&run, 1}, take ? std::function<void(const ResultRow&)>([](const ResultRow&) {}) : nullptr);
     });
     EXPECT_EQ(s.length(a), 10);
     return message;
@@ -186,7 +186,7 @@ TEST(Session, BadRequestsAreRefusedAndChangeNothing) {
   refuse(a, {1}, Want::kLast, false);
   refuse(99, {1}, Want::kLast);
   const RunRequest twice[] = {{a, ten, Want::kLast}, {a, ten, Want::kLast}};
-  error_of(ErrorCode::kInvalidArgument, [&] { s.evaluate(twice, [](const LogitsRow&) {}); });
+  error_of(ErrorCode::kInvalidArgument, [&] { s.evaluate(twice, [](const ResultRow&) {}); });
   error_of(ErrorCode::kInvalidArgument, [&] { s.truncate(a, 11); });
   EXPECT_EQ(s.length(a), 10);
 }
@@ -211,7 +211,7 @@ TEST(Session, ACancelledCallLeavesEverySequenceAsItWas) {
     s.set_cancel([&] { return ++asked > 30; });
     const std::vector<TokenId> noise = some_tokens(300);
     const RunRequest run{id, noise, Want::kAll};
-    error_of(ErrorCode::kCancelled, [&] { s.evaluate({&run, 1}, [](const LogitsRow&) {}); });
+    error_of(ErrorCode::kCancelled, [&] { s.evaluate({&run, 1}, [](const ResultRow&) {}); });
     s.set_cancel({});
     expect_continues(s, loaded, id, 20);
   }
@@ -225,7 +225,7 @@ TEST(Session, WhatTheReaderThrowsPassesThroughAndNothingHasChanged) {
   read(s, id, slice(loaded.tokens(), 0, 9), rows);
   const std::vector<TokenId> noise = some_tokens(30);
   const RunRequest run{id, noise, Want::kLast};
-  EXPECT_THROW(s.evaluate({&run, 1}, [](const LogitsRow&) { throw 5; }), int);
+  EXPECT_THROW(s.evaluate({&run, 1}, [](const ResultRow&) { throw 5; }), int);
   expect_continues(s, loaded, id, 9);
 }
 
@@ -238,7 +238,7 @@ TEST(Session, AFullCacheIsAnErrorUntilASequenceIsReleased) {
   const std::vector<TokenId> more = some_tokens(70, 9);
   const RunRequest run{b, more, Want::kLast};
   const std::string message = error_of(ErrorCode::kOutOfMemory, [&] {
-    s.evaluate({&run, 1}, [](const LogitsRow&) {});
+    s.evaluate({&run, 1}, [](const ResultRow&) {});
   });
   EXPECT_NE(message.find("2 more blocks"), std::string::npos) << message;
   EXPECT_EQ(s.length(b), 0);
@@ -277,7 +277,7 @@ TEST(Session, AGenerationStepAllocatesNothing) {
       Session s(loaded.model, {.context = 512, .sequences = 2});
       const SequenceId a = s.create(), b = s.create();
       float sum = 0;
-      const std::function<void(const LogitsRow&)> take = [&](const LogitsRow& row) { sum += row.logits[0]; };
+      const std::function<void(const ResultRow&)> take = [&](const ResultRow& row) { sum += row.logits[0]; };
       const auto step = [&](TokenId token) {
         const RunRequest runs[] = {{a, {&token, 1}, Want::kLast}, {b, {&token, 1}, Want::kLast}};
         s.evaluate(runs, take);

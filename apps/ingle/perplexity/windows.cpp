@@ -47,7 +47,7 @@ void score_windows(Session& session, const Windows& windows,
       for (int64_t at = begin; at < end; at += batch) {
         const size_t size = static_cast<size_t>(std::min(batch, end - at));
         const RunRequest run{sequence, tokens.subspan(static_cast<size_t>(at), size), want};
-        session.evaluate({&run, 1}, [&](const LogitsRow& row) {
+        session.evaluate({&run, 1}, [&](const ResultRow& row) {
           each(window, row.logits, tokens[static_cast<size_t>(row.position) + 1]);
         });
       }

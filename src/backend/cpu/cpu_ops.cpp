@@ -4,30 +4,12 @@
 #include <cmath>
 #include <cstring>
 
+#include "backend/cpu/each_row.h"
 #include "backend/cpu/op_scope.h"
 #include "base/error.h"
 
 namespace ingle::cpu {
 namespace {
-
-// Below this many numbers a parallel region costs more than it saves.
-constexpr int64_t kSerialNumbers = 8192;
-
-// body(row) for every row, in parallel when it is worth it.
-template <class F>
-void each_row(ThreadPool& pool, int64_t rows, int64_t row_size, F&& body) {
-  if (rows * row_size <= kSerialNumbers || rows == 1) {
-    for (int64_t r = 0; r < rows; ++r) body(r);
-    return;
-  }
-  TaskCounter tasks(rows, std::max<int64_t>(1, rows / (4 * pool.size())));
-  pool.run([&](int) {
-    int64_t begin, end;
-    while (tasks.next(begin, end)) {
-      for (int64_t r = begin; r < end; ++r) body(r);
-    }
-  });
-}
 
 double float_bytes(int64_t count) { return 4.0 * static_cast<double>(count); }
 
@@ -72,28 +54,56 @@ void CpuOps::need_scratch(size_t bytes_per_thread) {
   scratch_per_thread_ = bytes_per_thread;
 }
 
-Tensor CpuOps::embed(const Matrix& table, std::span<const int32_t> tokens) {
+Tensor CpuOps::embed(const Matrix& table, std::span<const int32_t> tokens, const EmbedOptions& options, Into into) {
   const auto& m = static_cast<const CpuMatrix&>(table);
   INGLE_CHECK(m.file_rows.data != nullptr);
-  const auto rows = static_cast<int64_t>(tokens.size());
-  const Scope scope(*this, "embed", rows, static_cast<double>(m.file_rows.row_bytes()) * static_cast<double>(rows), 0);
-  Tensor result = make_tensor({rows, m.columns});
   const Format& format = format_of(m.file_type);
-  each_row(pool_, rows, m.columns, [&](int64_t r) {
-    format.decode(m.file_rows.row(tokens[static_cast<size_t>(r)]), result.row(r), m.columns);
+  const int64_t columns = options.columns > 0 ? options.columns : m.columns - options.first_column;
+  INGLE_CHECK(options.first_column % format.block_elements == 0 && options.first_column + columns <= m.columns);
+  const auto rows = static_cast<int64_t>(tokens.size());
+  const Scope scope(*this, "embed", rows, static_cast<double>(format.row_bytes(columns)) * static_cast<double>(rows),
+                    0);
+  const bool add = into.add_to.data != nullptr;
+  Tensor result = add ? into.add_to : make_tensor({rows, columns});
+  INGLE_CHECK(result.rows() == rows && result.row_size() == columns);
+  if (add) need_scratch(static_cast<size_t>(columns) * sizeof(float));
+  each_row(rows, columns, [&](int64_t r, int thread) {
+    float* row = add ? reinterpret_cast<float*>(thread_scratch(thread)) : result.row(r);
+    format.decode(m.file_rows.row(tokens[static_cast<size_t>(r)]) + format.row_bytes(options.first_column), row,
+                  columns);
+    if (add) {
+      kernels_.blend(result.row(r), 1.0f, row, options.scale, columns);
+    } else if (options.scale != 1.0f) {
+      kernels_.scale(row, columns, options.scale);
+    }
   });
+  if (add) changed(result);
   return result;
 }
 
-Tensor CpuOps::norm(const Norm& n, Tensor x) {
+Tensor CpuOps::norm(const Norm& n, Tensor x, Into into) {
   INGLE_CHECK(x.shape.columns() == n.size);
   const int64_t count = x.shape.elements() / n.size;
-  const Scope scope(*this, "norm", x.rows(), 2 * float_bytes(x.shape.elements()),
+  const bool add = into.add_to.data != nullptr;
+  const Scope scope(*this, "norm", x.rows(), (add ? 3 : 2) * float_bytes(x.shape.elements()),
                     4.0 * static_cast<double>(x.shape.elements()));
-  Tensor result = make_tensor(x.shape);
-  each_row(pool_, count, n.size,
-           [&](int64_t r) { kernels_.rms_norm(x.data + r * n.size, n.gain, n.size, n.eps, result.data + r * n.size); });
+  Tensor result = add ? into.add_to : make_tensor(x.shape);
+  INGLE_CHECK(result.shape.elements() == x.shape.elements());
+  each_row(count, n.size, [&](int64_t r) {
+    kernels_.rms_norm(x.data + r * n.size, n.gain, n.size, n.eps, result.data + r * n.size, add);
+  });
+  if (add) changed(result);
   return result;
+}
+
+void CpuOps::activate_mul(Activation act, Tensor gate, Tensor by, int64_t column) {
+  const int64_t n = gate.row_size();
+  INGLE_CHECK(gate.rows() == by.rows() && column + n <= by.row_size());
+  const Scope scope(*this, "activate_mul", gate.rows(), 3 * float_bytes(gate.shape.elements()),
+                    10.0 * static_cast<double>(gate.shape.elements()));
+  const auto activate = act == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
+  each_row(gate.rows(), n, [&](int64_t r) { activate(gate.row(r), by.row(r) + column, n, 1, n, gate.row(r), n); });
+  changed(gate);
 }
 
 const CpuOps::RopeTable& CpuOps::rope_table(std::span<const int32_t> positions, const Rope& rope) {
@@ -111,7 +121,7 @@ const CpuOps::RopeTable& CpuOps::rope_table(std::span<const int32_t> positions, 
   const auto rows = static_cast<int64_t>(positions.size());
   table = {positions.data(), rows, &rope, step_arena_.allocate_array<float>(rows * pairs),
            step_arena_.allocate_array<float>(rows * pairs)};
-  each_row(pool_, rows, 16 * pairs, [&](int64_t r) {
+  each_row(rows, 16 * pairs, [&](int64_t r) {
     for (int64_t i = 0; i < pairs; ++i) {
       // The angle is rounded to f32 as the models' own implementations do; its sine and cosine are exact for it.
       const float angle =
@@ -133,11 +143,11 @@ void CpuOps::rope(Tensor x, std::span<const int32_t> positions, const Rope& rope
   const RopeTable& table = rope_table(positions, rope);
   const int64_t pairs = rope.rotated / 2;
   const auto kernel = rope.pairs == Rope::Pairs::kAdjacent ? kernels_.rope_adjacent : kernels_.rope_halves;
-  each_row(pool_, x.rows(), x.row_size(), [&](int64_t r) {
+  each_row(x.rows(), x.row_size(), [&](int64_t r) {
     for (int64_t h = 0; h < heads; ++h)
       kernel(x.row(r) + h * head_dim, table.cos + r * pairs, table.sin + r * pairs, pairs);
   });
-  if (x.memo != nullptr) *static_cast<TensorMemo*>(x.memo) = TensorMemo{};
+  changed(x);
 }
 
 Tensor CpuOps::gather_rows(Tensor x, std::span<const int32_t> rows) {
@@ -152,11 +162,39 @@ Tensor CpuOps::gather_rows(Tensor x, std::span<const int32_t> rows) {
   return result;
 }
 
+void CpuOps::add_scaled(Tensor x, Tensor y, float factor) {
+  INGLE_CHECK(x.shape.elements() == y.shape.elements());
+  const Scope scope(*this, "add_scaled", x.rows(), 3 * float_bytes(x.shape.elements()),
+                    2.0 * static_cast<double>(x.shape.elements()));
+  each_row(x.rows(), x.row_size(), [&](int64_t r) { kernels_.blend(x.row(r), 1.0f, y.row(r), factor, x.row_size()); });
+  changed(x);
+}
+
 void CpuOps::scale(Tensor x, float factor) {
   const Scope scope(*this, "scale", x.rows(), 2 * float_bytes(x.shape.elements()),
                     static_cast<double>(x.shape.elements()));
-  each_row(pool_, x.rows(), x.row_size(), [&](int64_t r) { kernels_.scale(x.row(r), x.row_size(), factor); });
-  if (x.memo != nullptr) *static_cast<TensorMemo*>(x.memo) = TensorMemo{};
+  each_row(x.rows(), x.row_size(), [&](int64_t r) { kernels_.scale(x.row(r), x.row_size(), factor); });
+  changed(x);
+}
+
+void CpuOps::scale_columns(Tensor x, const float* factors) {
+  const Scope scope(*this, "scale_columns", x.rows(), 2 * float_bytes(x.shape.elements()),
+                    static_cast<double>(x.shape.elements()));
+  each_row(x.rows(), x.row_size(), [&](int64_t r) { kernels_.multiply(x.row(r), factors, x.row_size()); });
+  changed(x);
+}
+
+void CpuOps::soft_cap(Tensor x, float cap) {
+  const Scope scope(*this, "soft_cap", x.rows(), 2 * float_bytes(x.shape.elements()),
+                    10.0 * static_cast<double>(x.shape.elements()));
+  // Rows of logits are long and few: pieces of them are the tasks.
+  constexpr int64_t kPiece = 8192;
+  const int64_t pieces = (x.row_size() + kPiece - 1) / kPiece;
+  each_row(x.rows() * pieces, std::min(kPiece, x.row_size()), [&](int64_t task) {
+    const int64_t begin = task % pieces * kPiece;
+    kernels_.soft_cap(x.row(task / pieces) + begin, std::min(kPiece, x.row_size() - begin), cap);
+  });
+  changed(x);
 }
 
 void CpuOps::set_profile(bool on) {

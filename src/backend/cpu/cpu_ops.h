@@ -19,18 +19,32 @@ class CpuOps final : public Ops {
 
   void begin_step() override;
   void set_layer(int layer) override { layer_ = layer; }
+  void keep() override { layer_mark_ = arena_.mark(); }
   Tensor end_layer(Tensor x) override;
-  Tensor embed(const Matrix& table, std::span<const int32_t> tokens) override;
+  Tensor embed(const Matrix& table, std::span<const int32_t> tokens, const EmbedOptions& options, Into into) override;
   Tensor linear(const Linear& w, Tensor x, Into into) override;
   void linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) override;
   Tensor gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
                    Into into) override;
-  Tensor norm(const Norm& n, Tensor x) override;
+  Routes route(Tensor scores, int64_t used, const float* scale) override;
+  Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x) override;
+  void activate_mul(Activation act, Tensor gate, Tensor by, int64_t column) override;
+  Tensor norm(const Norm& n, Tensor x, Into into) override;
   void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) override;
   void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) override;
   Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) override;
   Tensor gather_rows(Tensor x, std::span<const int32_t> rows) override;
+  void add_scaled(Tensor x, Tensor y, float factor) override;
   void scale(Tensor x, float factor) override;
+  void scale_columns(Tensor x, const float* factors) override;
+  void soft_cap(Tensor x, float cap) override;
+  Tensor stream(Tensor streams, int64_t index) override;
+  Tensor stack(std::span<const Tensor> rows) override;
+  Tensor mix(Tensor streams, Tensor weights) override;
+  void add_to_streams(Tensor streams, Tensor y, Tensor weights) override;
+  void add_to_streams(Tensor streams, Tensor y, std::span<const float> weights) override;
+  void match_magnitude(Tensor x, Tensor like, float floor) override;
+  void keep_largest(Tensor x, float z) override;
 
   void set_profile(bool on) override;
   std::vector<OpTiming> profile() const override;
@@ -52,6 +66,17 @@ class CpuOps final : public Ops {
 
   Tensor make_tensor(const Shape& shape);
   TensorMemo* make_memo();
+  // x has new numbers: forms made of the old ones are void.
+  static void changed(const Tensor& x) {
+    if (x.memo != nullptr) *static_cast<TensorMemo*>(x.memo) = TensorMemo{};
+  }
+  // body(row), or body(row, thread), for every row, in parallel when it is worth it. `row_size`: numbers a row's work
+  // goes over.
+  template <class F>
+  void each_row(int64_t rows, int64_t row_size, F&& body);
+  // down(act(gate x) * (up x)) into out [x.rows, down.out], or added to it.
+  void gated_product(const Linear& gate, const Linear& up, const Linear& down, Activation act, const Tensor& x,
+                     float* out, bool add);
   Product product(const Linear& w, const Tensor& x, float* out, bool add);
   const QuantizedRows* quantize(const Tensor& x, bool fine);
   void quantize_rows(QuantizedRows& rows, const float* x);

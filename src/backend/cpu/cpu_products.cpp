@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "backend/cpu/cpu_ops.h"
+#include "backend/cpu/each_row.h"
 #include "backend/cpu/op_scope.h"
 #include "base/error.h"
 
@@ -212,7 +213,7 @@ Tensor CpuOps::linear(const Linear& w, Tensor x, Into into) {
   INGLE_CHECK(result.rows() == x.rows() && result.row_size() == m.rows);
   const Product p = product(w, x, result.data, add);
   run_products({&p, 1});
-  if (add && result.memo != nullptr) *static_cast<TensorMemo*>(result.memo) = TensorMemo{};
+  if (add) changed(result);
   return result;
 }
 
@@ -250,31 +251,33 @@ Tensor CpuOps::gated_mlp(const Linear& gate, const Linear& up, const Linear& dow
       product_operations(g, x.rows()) + product_operations(u, x.rows()) + product_operations(d, x.rows()));
   Tensor result = add ? into.add_to : make_tensor({x.rows(), d.rows});
   INGLE_CHECK(result.rows() == x.rows() && result.row_size() == d.rows);
+  gated_product(gate, up, down, act, x, result.data, add);
+  if (add) changed(result);
+  return result;
+}
+
+void CpuOps::gated_product(const Linear& gate, const Linear& up, const Linear& down, Activation act, const Tensor& x,
+                           float* out, bool add) {
+  const auto& g = static_cast<const CpuMatrix&>(*gate.weight);
+  const auto& u = static_cast<const CpuMatrix&>(*up.weight);
+  const auto& d = static_cast<const CpuMatrix&>(*down.weight);
   if (g.int_format != nullptr && u.int_format != nullptr && d.int_format != nullptr) {
     // The hidden rows exist only as the int8 form that `down` reads.
     QuantizedRows hidden(x.rows(), d.columns, down.fine, kernels_.tile_tokens);
     hidden.data = arena_.allocate_array<uint8_t>(static_cast<int64_t>(hidden.bytes()));
     fused_gated(product(gate, x, nullptr, false), product(up, x, nullptr, false), hidden, act);
-    const Product last{&d, down.bias, x.rows(), nullptr, &hidden, result.data, add};
+    const Product last{&d, down.bias, x.rows(), nullptr, &hidden, out, add};
     run_products({&last, 1});
-  } else {
-    Tensor gates = make_tensor({x.rows(), g.rows}), ups = make_tensor({x.rows(), g.rows});
-    const Product both[2] = {product(gate, x, gates.data, false), product(up, x, ups.data, false)};
-    run_products(both);
-    const auto activate = act == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
-    TaskCounter rows(x.rows(), 4);
-    pool_.run([&](int) {
-      int64_t begin, end;
-      while (rows.next(begin, end)) {
-        activate(gates.row(begin), ups.row(begin), g.rows, end - begin, g.rows, gates.row(begin), g.rows);
-      }
-    });
-    gates.memo = nullptr;
-    const Product last = product(down, gates, result.data, add);
-    run_products({&last, 1});
+    return;
   }
-  if (add && result.memo != nullptr) *static_cast<TensorMemo*>(result.memo) = TensorMemo{};
-  return result;
+  Tensor gates = make_tensor({x.rows(), g.rows}), ups = make_tensor({x.rows(), g.rows});
+  const Product both[2] = {product(gate, x, gates.data, false), product(up, x, ups.data, false)};
+  run_products(both);
+  const auto activate = act == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
+  each_row(x.rows(), g.rows,
+           [&](int64_t r) { activate(gates.row(r), ups.row(r), g.rows, 1, g.rows, gates.row(r), g.rows); });
+  const Product last = product(down, gates, out, add);
+  run_products({&last, 1});
 }
 
 void CpuOps::fused_gated(const Product& gate, const Product& up, const QuantizedRows& hidden, Activation act) {

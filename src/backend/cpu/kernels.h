@@ -19,7 +19,7 @@
 namespace ingle::cpu {
 
 constexpr int kMaxGemvTokens = 4;  // up to here a product streams the packed weights; above, a panel is expanded first
-constexpr int kMaxTileTokens = 8;
+constexpr int kMaxTileTokens = 6;
 constexpr int64_t kActivationBytes = 44;  // per token and block of 32
 
 // Kernels of one packed block format.
@@ -101,12 +101,14 @@ struct CpuKernels {
                    int64_t dst_stride) noexcept;
   void (*gelu_mul)(const float* gate, const float* up, int64_t stride, int64_t rows, int64_t n, float* dst,
                    int64_t dst_stride) noexcept;
-  void (*rms_norm)(const float* x, const float* gain, int64_t n, float eps, float* dst) noexcept;
+  // dst (+)= x / sqrt(mean(x^2) + eps) * gain; gain may be nullptr.
+  void (*rms_norm)(const float* x, const float* gain, int64_t n, float eps, float* dst, bool add) noexcept;
   // Rotates pairs of one head; cos and sin have pairs entries.
   void (*rope_adjacent)(float* x, const float* cos, const float* sin, int64_t pairs) noexcept;
   void (*rope_halves)(float* x, const float* cos, const float* sin, int64_t pairs) noexcept;
   void (*scale)(float* x, int64_t n, float factor) noexcept;
-  void (*add)(float* x, const float* y, int64_t n) noexcept;
+  void (*multiply)(float* x, const float* by, int64_t n) noexcept;
+  void (*soft_cap)(float* x, int64_t n, float cap) noexcept;  // cap * tanh(x / cap)
   void (*attention_tile)(const AttentionTile& tile) noexcept;
   // a = a * a_factor + b * b_factor
   void (*blend)(float* a, float a_factor, const float* b, float b_factor, int64_t n) noexcept;

@@ -28,6 +28,8 @@ void read_three_tokens(const ModelGraph& graph, Backend& backend) {
       layers[static_cast<size_t>(layer)] = {layout, base, layout.block_bytes(), tables};
     }
   }
+  for (size_t l = 0; l < layers.size(); ++l)
+    layers[l] = layers[static_cast<size_t>(graph.hparams().layers[l].kv_owner)];
   const auto last = static_cast<int32_t>(graph.hparams().vocab - 1);
   Batch batch;
   batch.add_run(std::array<int32_t, 3>{0, last, 0}, 0);
@@ -35,8 +37,9 @@ void read_three_tokens(const ModelGraph& graph, Backend& backend) {
   const RowNeed need(batch, {.last_writer = graph.last_writer()});
   const std::unique_ptr<Ops> ops = backend.make_ops();
   ops->begin_step();
-  const StepResult result = graph.forward(*ops, batch, need, layers);
-  INGLE_CHECK(result.logits.rows() == 1 && result.logits.row_size() == graph.hparams().vocab);
+  const Tensor hidden = graph.forward(*ops, {.batch = batch, .need = need, .kv = layers});
+  const Tensor logits = graph.logits(*ops, hidden);
+  INGLE_CHECK(logits.rows() == 1 && logits.row_size() == graph.hparams().vocab);
 }
 
 }  // namespace

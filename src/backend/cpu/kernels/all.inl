@@ -54,8 +54,7 @@ constexpr CpuKernels kernel_table(const char* name) {
           .kv_formats = kKvFormats,
           .kv_format_count = sizeof(kKvFormats) / sizeof(kKvFormats[0]),
           .quantize = quantize_group,
-          .float_tile = {float_tile<1>, float_tile<2>, float_tile<3>, float_tile<4>, float_tile<5>, float_tile<6>,
-                         nullptr, nullptr},
+          .float_tile = {float_tile<1>, float_tile<2>, float_tile<3>, float_tile<4>, float_tile<5>, float_tile<6>},
           .store = store_rows,
           .silu_mul = silu_mul,
           .gelu_mul = gelu_mul,
@@ -63,7 +62,8 @@ constexpr CpuKernels kernel_table(const char* name) {
           .rope_adjacent = rope_adjacent,
           .rope_halves = rope_halves,
           .scale = scale_all,
-          .add = add_all,
+          .multiply = multiply_all,
+          .soft_cap = soft_cap_all,
           .attention_tile = attention_tile,
           .blend = blend};
 }

@@ -91,7 +91,7 @@ static void gelu_mul(const float* gate, const float* up, int64_t stride, int64_t
         });
   }
 }
-static void rms_norm(const float* x, const float* gain, int64_t n, float eps, float* dst) noexcept {
+static void rms_norm(const float* x, const float* gain, int64_t n, float eps, float* dst, bool accumulate) noexcept {
   F32 squares = zero();
   each_vector(
       n, [&](int64_t i, int count) __attribute__((always_inline)) {
@@ -103,6 +103,7 @@ static void rms_norm(const float* x, const float* gain, int64_t n, float eps, fl
       n, [&](int64_t i, int count) __attribute__((always_inline)) {
         F32 v = mul(load_some(x + i, count), factor);
         if (gain != nullptr) v = mul(v, load_some(gain + i, count));
+        if (accumulate) v = add(load_some(dst + i, count), v);
         store_some(dst + i, v, count);
       });
 }
@@ -111,10 +112,16 @@ static void scale_all(float* x, int64_t n, float factor) noexcept {
       n, [&](int64_t i, int count)
              __attribute__((always_inline)) { store_some(x + i, mul(load_some(x + i, count), set1(factor)), count); });
 }
-static void add_all(float* x, const float* y, int64_t n) noexcept {
+static void multiply_all(float* x, const float* by, int64_t n) noexcept {
   each_vector(
       n, [&](int64_t i, int count) __attribute__((always_inline)) {
-        store_some(x + i, add(load_some(x + i, count), load_some(y + i, count)), count);
+        store_some(x + i, mul(load_some(x + i, count), load_some(by + i, count)), count);
+      });
+}
+static void soft_cap_all(float* x, int64_t n, float cap) noexcept {
+  each_vector(
+      n, [&](int64_t i, int count) __attribute__((always_inline)) {
+        store_some(x + i, mul(set1(cap), tanh(div(load_some(x + i, count), set1(cap)))), count);
       });
 }
 static void blend(float* a, float a_factor, const float* b, float b_factor, int64_t n) noexcept {

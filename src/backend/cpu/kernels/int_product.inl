@@ -159,7 +159,7 @@ constexpr IntFormat int_format() {
           .expand = expand_panel<Format>,
           .expanded_bytes_per_row = expanded_bytes_per_row<Format>(),
           .tile = {tile_panel<Format, 1>, tile_panel<Format, 2>, tile_panel<Format, 3>, tile_panel<Format, 4>,
-                   tile_panel<Format, 5>, tile_panel<Format, 6>, nullptr, nullptr}};
+                   tile_panel<Format, 5>, tile_panel<Format, 6>}};
 }
 
 // One row of a group at one block: 32 whole numbers from -127 to 127 (as floats), and their scale.
