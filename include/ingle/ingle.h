@@ -8,3 +8,4 @@
 #include "ingle/model.h"
 #include "ingle/sampling.h"
 #include "ingle/session.h"
+#include "ingle/synthetic.h"

@@ -59,6 +59,8 @@ struct MemoryUse {
   std::string note;  // "30 layers x 3 kv heads x 64 x 2 x f16 x 4096 positions"
 };
 
+struct SyntheticOptions;
+
 // Immutable and thread-safe; must not outlive its Engine.
 class Model {
  public:
@@ -93,6 +95,7 @@ class Model {
   const Impl& impl() const noexcept { return *impl_; }  // the library's own
 
  private:
+  friend Model open_synthetic(Engine& engine, const SyntheticOptions& synthetic, ModelOptions options);
   explicit Model(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

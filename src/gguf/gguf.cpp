@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "gguf/generated.h"
 #include "gguf/layout.h"
 #include "gguf/name_index.h"
 #include "gguf/shard.h"
@@ -22,7 +23,8 @@ struct GgufFile::State {
   uint32_t version = 0;
   uint64_t alignment = 0;
   uint64_t file_bytes = 0;
-  std::vector<MappedFile> mappings;  // one a shard; none for bytes in memory
+  std::vector<MappedFile> mappings;                // one a shard; none for bytes in memory
+  std::unique_ptr<gguf::GeneratedData> generated;  // instead, for a file that is made
   std::vector<std::pair<std::string, GgufValue>> metadata;
   gguf::NameIndex metadata_order;
   std::vector<GgufTensor> tensors;
@@ -178,6 +180,34 @@ GgufFile GgufFile::parse(std::span<const std::byte> bytes, std::string_view name
   });
 }
 
+GgufFile GgufFile::generate(GgufRecipe recipe) {
+  auto state = std::make_unique<State>();
+  state->path = std::move(recipe.name);
+  state->version = gguf::kNewestVersion;
+  state->alignment = gguf::kDefaultAlignment;
+  std::vector<gguf::GeneratedData::Part> parts;
+  uint64_t end = 0;
+  for (GgufRecipe::Tensor& tensor : recipe.tensors) {
+    const gguf::TensorExtent extent = gguf::tensor_extent(tensor.shape, format_of(tensor.type));
+    if (!extent.problem.empty())
+      throw_error(ErrorCode::kInvalidArgument, "{}: tensor {} {}", state->path, tensor.name, extent.problem);
+    parts.push_back({.offset = end, .bytes = extent.bytes, .lasting = tensor.lasting});
+    state->tensors.push_back({std::move(tensor.name), {nullptr, tensor.type, tensor.shape}, 0, end});
+    end = gguf::align_up(end + extent.bytes, state->alignment);
+  }
+  state->file_bytes = end;
+  state->metadata = std::move(recipe.metadata);
+  const std::span<const std::pair<std::string, GgufValue>> keys = state->metadata;
+  state->metadata_order = gguf::sort_by_name(keys);
+  if (const auto twice = gguf::find_duplicate(keys, state->metadata_order))
+    throw_error(ErrorCode::kInvalidArgument, "{}: key '{}' is there twice", state->path, keys[twice->first].first);
+  state->generated = std::make_unique<gguf::GeneratedData>(end, std::move(parts), std::move(recipe.fill));
+  for (GgufTensor& tensor : state->tensors) tensor.view.data = state->generated->at(tensor.file_offset);
+  GgufFile file(std::move(state));
+  file.state_->index_tensors();
+  return file;
+}
+
 GgufFile::GgufFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
 GgufFile::GgufFile(GgufFile&&) noexcept = default;
 GgufFile& GgufFile::operator=(GgufFile&&) noexcept = default;
@@ -200,12 +230,14 @@ std::span<const GgufTensor> GgufFile::tensors() const noexcept { return state_->
 std::optional<ConstTensorView> GgufFile::find(std::string_view name) const noexcept {
   const GgufTensor* tensor = gguf::find_by_name(tensors(), state_->tensor_order, name);
   if (tensor == nullptr) return std::nullopt;
+  if (state_->generated) state_->generated->fill(static_cast<size_t>(tensor - state_->tensors.data()));
   return tensor->view;
 }
 
 int64_t GgufFile::parameter_count() const noexcept { return state_->parameter_count; }
 
 void GgufFile::drop(const ConstTensorView& view) const noexcept {
+  if (state_->generated) return state_->generated->drop(view.data, view.bytes());
   const std::less_equal<const std::byte*> not_after;  // also orders pointers into different mappings
   for (const MappedFile& mapping : state_->mappings) {
     const std::span<const std::byte> bytes = mapping.bytes();

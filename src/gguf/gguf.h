@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,6 +33,22 @@ struct GgufTensor {
   uint64_t file_offset = 0;
 };
 
+// What a file that only exists in memory consists of: GgufFile::generate().
+struct GgufRecipe {
+  struct Tensor {
+    std::string name;
+    DType type = DType::kF32;
+    Shape shape;
+    bool lasting = false;  // drop() leaves it alone: for what is read in place as long as the file lives
+  };
+  std::string name;                                         // for messages, in place of a path
+  std::vector<std::pair<std::string, GgufValue>> metadata;  // in order, names unique
+  std::vector<Tensor> tensors;
+  // Writes all bytes of tensors[index], the same whenever it is called; one call at a time, must not throw. Empty: the
+  // tensors are zeros and take no memory.
+  std::function<void(size_t index, std::span<std::byte> bytes)> fill;
+};
+
 // A GGUF file (and its sibling shards) mapped into memory. Views it hands out are valid while it lives. Const methods
 // are thread-safe.
 class GgufFile {
@@ -42,6 +59,11 @@ class GgufFile {
   static GgufFile open(const std::filesystem::path& path);
   // The same checks on bytes in memory (tests, fuzzers); `bytes` must outlive the result. Split files are refused.
   static GgufFile parse(std::span<const std::byte> bytes, std::string_view name);
+
+  // A file that is nowhere: a tensor's bytes are made when find() is asked for it, and again after all of it went
+  // through drop(); what tensors() lists holds numbers only after find(). Throws Error: kInvalidArgument (a shape that
+  // does not fit its type, a name that is there twice), kOutOfMemory (address space).
+  static GgufFile generate(GgufRecipe recipe);
 
   GgufFile(GgufFile&&) noexcept;
   GgufFile& operator=(GgufFile&&) noexcept;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "runtime/inspect.h"
 #include "runtime/json_text.h"
 #include "runtime/model_impl.h"
 #include "runtime/planning_backend.h"
@@ -11,8 +12,9 @@
 
 namespace ingle {
 
-FileInfo inspect(const std::filesystem::path& path) {
-  const GgufFile file = GgufFile::open(path);
+FileInfo inspect(const std::filesystem::path& path) { return describe_file(GgufFile::open(path)); }
+
+FileInfo describe_file(const GgufFile& file) {
   FileInfo info;
   info.path = file.path();
   info.version = file.version();
@@ -34,7 +36,10 @@ FileInfo inspect(const std::filesystem::path& path) {
 }
 
 std::vector<MemoryUse> plan_memory(Engine& engine, const std::filesystem::path& path, const SessionOptions& options) {
-  const GgufFile file = GgufFile::open(path);
+  return plan_file(engine, GgufFile::open(path), options);
+}
+
+std::vector<MemoryUse> plan_file(Engine& engine, const GgufFile& file, const SessionOptions& options) {
   PlanningBackend backend(*engine.impl().backend);
   const LoadedModel model = load_model(file, backend, {.progress = {}, .warn = {}, .drop_pages = false});
   const SessionOptions resolved = resolve_options(options, model.graph->hparams(), backend.precision());

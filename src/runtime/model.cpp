@@ -57,8 +57,8 @@ ModelInfo describe_model(const GgufFile& file) {
   return info;
 }
 
-Model::Impl::Impl(Engine& engine_, const std::filesystem::path& path, const ModelOptions& options)
-    : engine(&engine_), file(GgufFile::open(path)), info(describe_model(file)) {
+Model::Impl::Impl(Engine& engine_, GgufFile opened, const ModelOptions& options)
+    : engine(&engine_), file(std::move(opened)), info(describe_model(file)) {
   // The model first: of a file that is none, that is what one wants to hear.
   if (!options.vocabulary_only) {
     loaded = load_model(file, backend(), {.progress = options.progress, .warn = [this](std::string_view text) {
@@ -82,7 +82,7 @@ Model::~Model() = default;
 
 Model Model::open(Engine& engine, const std::filesystem::path& path, ModelOptions options) {
   try {
-    return Model(std::make_unique<Impl>(engine, path, options));
+    return Model(std::make_unique<Impl>(engine, GgufFile::open(path), options));
   } catch (const std::bad_alloc&) {
     throw_error(ErrorCode::kOutOfMemory, "{}: not enough memory to load it", path.native());
   }

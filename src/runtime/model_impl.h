@@ -17,7 +17,7 @@
 namespace ingle {
 
 struct Model::Impl {
-  Impl(Engine& engine, const std::filesystem::path& path, const ModelOptions& options);
+  Impl(Engine& engine, GgufFile file, const ModelOptions& options);
 
   Backend& backend() const noexcept { return *engine->impl().backend; }
 
