@@ -8,6 +8,7 @@ std::span<const Command> commands() {
       bench_command(),       //
       perplexity_command(),  //
       inspect_command(),     //
+      synth_command(),       //
       tokenize_command(),    //
       completion_command(),  //
       generate_command(),    //

@@ -17,6 +17,7 @@ Command run_command();
 Command bench_command();
 Command perplexity_command();
 Command inspect_command();
+Command synth_command();
 Command tokenize_command();
 Command completion_command();
 Command generate_command();

@@ -287,6 +287,32 @@ constexpr Option kRun[] = {
     {.name = "stats", .help = "Show tokens per second after each answer, on stderr when answering once"},
 };
 
+constexpr Option kSyntheticType = {
+    .name = "type",
+    .kind = kText,
+    .value_name = "TYPE",
+    .fallback = "q4_0",
+    .help = "What the matrices are stored as: f32, f16, bf16, q4_0, q8_0, q4_k, ...; norms and the like stay f32"};
+constexpr Option kShape[] = {
+    {.name = "shape",
+     .kind = kText,
+     .value_name = "NAME",
+     .help = "Random weights in the shape of a real model, in place of a file; 'ingle synth --list' shows the names"},
+    kSyntheticType,
+};
+constexpr Option kSynth[] = {
+    kSyntheticType,
+    {.name = "seed",
+     .short_name = "s",
+     .kind = kInteger,
+     .value_name = "N",
+     .least = 0,
+     .most = kMostSeed,
+     .fallback = "1",
+     .help = "Start of the random weights; the same seed gives the same file on every machine"},
+    {.name = "list", .help = "List the shapes and how large their files are in TYPE"},
+};
+
 constexpr Option kBench[] = {
     {.name = "n-prompt",
      .short_name = "p",
@@ -323,6 +349,26 @@ constexpr Option kBench[] = {
      .fallback = "0",
      .help = "Tokens already in the context before each measurement",
      .repeatable = true},
+    {.name = "sequences",
+     .short_name = "ns",
+     .kind = kIntegers,
+     .value_name = "N,..",
+     .least = 1,
+     .most = 1024,
+     .fallback = "1",
+     .help = "Sequences that read or generate together, each its own tokens",
+     .repeatable = true},
+    {.name = "ragged",
+     .help = "With --sequences: prompts and depths differ, from half to one and a half of the size, with the same sum"},
+    {.name = "mixed",
+     .help = "Read prompts while as many other sequences generate, in steps of --ubatch-size tokens that have both"},
+    {.name = "rows",
+     .kind = kChoice,
+     .value_name = "WHICH",
+     .choices = "needed|all|both",
+     .fallback = "needed",
+     .help = "Compute the rows that are needed, or all; both: in turns, with their ratio"},
+    {.name = "all-rows", .help = "The same as --rows all"},
     {.name = "repetitions",
      .short_name = "r",
      .kind = kInteger,
@@ -346,7 +392,7 @@ constexpr Option kBench[] = {
      .least = 0,
      .most = kMostSeed,
      .fallback = "1",
-     .help = "Start of the random tokens that are read"},
+     .help = "Start of the random numbers: tokens, ragged sizes, weights of --shape"},
     {.name = "no-warmup", .help = "Measure from a cold start"},
 };
 
@@ -450,6 +496,8 @@ const OptionGroup kGenerationOptions{"Answer", kGeneration};
 const OptionGroup kSamplingOptions{"Sampling", kSampling};
 const OptionGroup kInsightOptions{"Insight", kInsight};
 const OptionGroup kRunOptions{"Prompt and output", kRun};
+const OptionGroup kShapeOptions{"Model without a file", kShape};
+const OptionGroup kSynthOptions{"File", kSynth};
 const OptionGroup kBenchOptions{"What to measure", kBench};
 const OptionGroup kBenchMachineOptions{"Machine", kBenchMachine};
 const OptionGroup kPerplexityOptions{"Perplexity", kPerplexity};

@@ -13,10 +13,13 @@ extern const OptionGroup kGenerationOptions;  // --predict, --stop, --ignore-eos
 extern const OptionGroup kSamplingOptions;    // --seed, --temp, ...
 extern const OptionGroup kInsightOptions;     // --profile, --explain
 
+extern const OptionGroup kShapeOptions;  // --shape, --type
+
 extern const OptionGroup kRunOptions;
 extern const OptionGroup kBenchOptions;
 extern const OptionGroup
     kBenchMachineOptions;  // as kMachineOptions and kContextOptions, with lists where bench compares
+extern const OptionGroup kSynthOptions;
 extern const OptionGroup kPerplexityOptions;
 extern const OptionGroup kInspectOptions;
 extern const OptionGroup kTokenizeOptions;

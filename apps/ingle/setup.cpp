@@ -94,14 +94,18 @@ std::filesystem::path model_path(const Arguments& arguments) {
   return find_model(positional ? *positional : arguments.text("model"));
 }
 
-Model open_model(Engine& engine, const std::filesystem::path& path, const Arguments& arguments, bool vocabulary_only) {
-  const std::string name = printable(path.filename().string());
-  Progress progress("loading " + name);
-  Model model = Model::open(engine, path, {.vocabulary_only = vocabulary_only, .progress = [&](double fraction) {
-                                             progress.update(fraction);
-                                             return !interrupted();
-                                           }});
-  progress.finish(fmt::format("loaded {} in {}", name, format_seconds(progress.seconds())));
+namespace {
+
+// With a progress bar; with --verbose says what was loaded, with --explain how.
+template <class Open>
+Model open_with_progress(Engine& engine, const Arguments& arguments, const std::string& doing, const std::string& done,
+                         Open open) {
+  Progress progress(doing);
+  Model model = open([&](double fraction) {
+    progress.update(fraction);
+    return !interrupted();
+  });
+  progress.finish(fmt::format("{} in {}", done, format_seconds(progress.seconds())));
   if (arguments.flag("verbose")) {
     const ModelInfo& info = model.info();
     note("model: {} ({}, {}, {} parameters, {}), loaded in {}", printable(info.path), printable(info.architecture),
@@ -112,6 +116,41 @@ Model open_model(Engine& engine, const std::filesystem::path& path, const Argume
   if (arguments.syntax().find("explain") && arguments.flag("explain"))
     write_stderr(explain_placements(model.explain()));
   return model;
+}
+
+}  // namespace
+
+Model open_model(Engine& engine, const std::filesystem::path& path, const Arguments& arguments, bool vocabulary_only) {
+  const std::string name = printable(path.filename().string());
+  return open_with_progress(engine, arguments, "loading " + name, "loaded " + name, [&](auto progress) {
+    return Model::open(engine, path, {.vocabulary_only = vocabulary_only, .progress = progress});
+  });
+}
+
+bool wants_shape(const Arguments& arguments) {
+  if (!arguments.given("shape")) {
+    if (arguments.typed("type")) fail(ErrorCode::kInvalidArgument, "--type: goes with --shape");
+    return false;
+  }
+  const std::optional<std::string> model = arguments.positional(0);
+  if (model || arguments.typed("model"))
+    fail(ErrorCode::kInvalidArgument, "--shape {} and the model '{}': give one", printable(arguments.text("shape")),
+         printable(model ? *model : arguments.text("model")));
+  return true;
+}
+
+SyntheticOptions synthetic_options(const Arguments& arguments) {
+  SyntheticOptions options{.shape = arguments.text("shape"), .type = arguments.text("type")};
+  if (arguments.syntax().find("seed")) options.seed = static_cast<uint64_t>(arguments.integer("seed"));
+  return options;
+}
+
+Model open_shape(Engine& engine, const Arguments& arguments) {
+  const SyntheticOptions synthetic = synthetic_options(arguments);
+  const std::string name = printable(synthetic.shape);
+  return open_with_progress(engine, arguments, "making " + name, "made " + name, [&](auto progress) {
+    return open_synthetic(engine, synthetic, {.vocabulary_only = false, .progress = progress});
+  });
 }
 
 SessionOptions session_options(const Arguments& arguments) {

@@ -20,6 +20,13 @@ std::filesystem::path model_path(const Arguments& arguments);
 Model open_model(Engine& engine, const std::filesystem::path& path, const Arguments& arguments,
                  bool vocabulary_only = false);
 
+// Whether --shape takes the place of a model. Throws Error{kInvalidArgument} when both are given, or --type without
+// --shape.
+bool wants_shape(const Arguments& arguments);
+SyntheticOptions synthetic_options(const Arguments& arguments);  // --shape, --type, --seed where the command has it
+// As open_model(), for --shape.
+Model open_shape(Engine& engine, const Arguments& arguments);
+
 // --ctx-size, --batch-size, --ubatch-size, --cache-type-k, --cache-type-v, those of them that the command has.
 SessionOptions session_options(const Arguments& arguments);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <set>
+#include <tuple>
 
 #include "apps/ingle/explain.h"
 #include "apps/ingle/fail.h"
@@ -12,87 +13,149 @@ namespace ingle::app {
 namespace {
 
 SessionOptions sized_for(SessionOptions options, const std::vector<BenchTest>& tests) {
-  std::set<int64_t> depths;
+  std::set<std::tuple<int64_t, int64_t, int64_t>> deep;  // a ragged depth is another one for each count of sequences
+  int64_t together = 1;
   for (const BenchTest& test : tests) {
-    options.context = std::max(options.context, test.positions());
-    depths.insert(test.depth);
+    const int64_t longest = test.ragged ? 3 * (test.prompt + test.depth) / 2 : test.prompt + test.depth;
+    // While prompts are read, a step takes as many of their rows as the generating sequences leave, at least one each.
+    const int64_t room = std::max<int64_t>(1, std::min(options.micro_batch, options.batch) - test.sequences);
+    const int64_t steps = test.mixed ? test.sequences * test.prompt / room + 2 : test.generate;
+    options.context = std::max(options.context, longest + steps);
+    together = std::max(together, test.sequences_in_all());
+    for (int64_t i = 0; i < test.sequences_in_all() && test.depth > 0; ++i)
+      deep.emplace(test.depth, test.ragged ? test.sequences_in_all() : 0, i);
   }
-  options.sequences = static_cast<int64_t>(depths.size());
+  options.sequences = together + static_cast<int64_t>(deep.size());
   return options;
 }
 
-// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014): the same tokens on every machine.
-uint64_t next_random(uint64_t& state) {
-  uint64_t z = state += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
+void discard(const LogitsRow&) {}
 
 }  // namespace
 
-std::string BenchTest::name() const {
-  std::string text;
-  if (prompt > 0) text += fmt::format("pp{}", prompt);
-  if (generate > 0) text += fmt::format("{}tg{}", text.empty() ? "" : "+", generate);
-  if (depth > 0) text += fmt::format(" @ d{}", depth);
-  return text;
-}
-
-BenchTest BenchTest::shortened() const { return {prompt, std::min<int64_t>(generate, 8), depth}; }
-
 BenchSetting::BenchSetting(const Model& model, SessionOptions options, const std::vector<BenchTest>& tests,
                            uint64_t seed)
-    : session_(model, sized_for(std::move(options), tests)) {
+    : session_(model, sized_for(std::move(options), tests)), seed_(seed) {
   session_.set_cancel(interrupted);
   const uint64_t vocabulary = static_cast<uint64_t>(model.info().vocabulary);
-  for (int64_t i = 0; i < session_.options().context; ++i)
-    tokens_.push_back(static_cast<TokenId>(next_random(seed) % vocabulary));
-}
-
-void BenchSetting::read(SequenceId sequence, int64_t begin, int64_t count) {
-  const int64_t batch = session_.options().batch;
-  for (int64_t at = begin, end = begin + count; at < end; at += batch) {
-    const int64_t size = std::min(batch, end - at);
-    // Only the last token's logits are wanted, as when a prompt is read to be answered.
-    const RunRequest run{sequence, std::span(tokens_).subspan(static_cast<size_t>(at), static_cast<size_t>(size)),
-                         at + size == end ? Want::kLast : Want::kNothing};
-    session_.evaluate({&run, 1}, [](const LogitsRow&) {});
+  int64_t sequences = 1;
+  for (const BenchTest& test : tests) sequences = std::max(sequences, test.sequences_in_all());
+  uint64_t state = seed;
+  for (int64_t i = 0; i < sequences; ++i) {
+    std::vector<TokenId>& tokens = tokens_.emplace_back();
+    for (int64_t p = 0; p < session_.options().context; ++p)
+      tokens.push_back(static_cast<TokenId>(next_random(state) % vocabulary));
   }
 }
 
-SequenceId BenchSetting::sequence_at(int64_t depth) {
-  auto found = std::ranges::find(by_depth_, depth, &std::pair<int64_t, SequenceId>::first);
-  if (found == by_depth_.end()) {
-    by_depth_.emplace_back(depth, session_.create());
-    found = by_depth_.end() - 1;
-    read(found->second, 0, depth);
-  }
-  session_.truncate(found->second, depth);
-  return found->second;
+// Only the last token's logits are wanted, as when a prompt is read to be answered.
+RunRequest BenchSetting::next_run(Reader& reader, int64_t count, Want want) const {
+  const std::span<const TokenId> tokens = tokens_[reader.number];
+  const RunRequest run{reader.id, tokens.subspan(static_cast<size_t>(reader.position), static_cast<size_t>(count)),
+                       want};
+  reader.position += count;
+  return run;
 }
 
-double BenchSetting::seconds_for(const BenchTest& test, SequenceId sequence) {
+BenchSetting::Reader BenchSetting::reader_at(int64_t depth, size_t number) {
+  if (depth == 0) return {session_.create(), number, 0};
+  const auto [found, is_new] = deep_sequences_.try_emplace({depth, number}, SequenceId{0});
+  if (is_new) {
+    found->second = session_.create();
+    Reader reader{found->second, number, 0};
+    const RunRequest run = next_run(reader, depth, Want::kNothing);
+    session_.evaluate({&run, 1}, discard);
+  }
+  return {session_.fork(found->second), number, depth};
+}
+
+void BenchSetting::read_prompts(std::vector<Reader>& readers, const std::vector<int64_t>& sizes) {
+  std::vector<RunRequest> runs;
+  for (size_t i = 0; i < readers.size(); ++i)
+    if (sizes[i] > 0) runs.push_back(next_run(readers[i], sizes[i], Want::kLast));
+  if (!runs.empty()) session_.evaluate(runs, discard);
+}
+
+void BenchSetting::generate(std::vector<Reader>& readers, int64_t steps) {
+  std::vector<RunRequest> runs;
+  for (int64_t step = 0; step < steps; ++step) {
+    runs.clear();
+    for (Reader& reader : readers) runs.push_back(next_run(reader, 1, Want::kLast));
+    session_.evaluate(runs, discard);
+  }
+}
+
+// What a server does when prompts arrive: every step is one micro-batch with a token of each sequence that generates,
+// and prompts share what is left of it. Returns the number of steps.
+int64_t BenchSetting::read_while_generating(std::vector<Reader>& prompts, std::vector<int64_t> left,
+                                            std::vector<Reader>& talkers) {
+  std::vector<RunRequest> runs;
+  int64_t steps = 0;
+  for (;; ++steps) {
+    int64_t waiting = std::ranges::count_if(left, [](int64_t n) { return n > 0; });
+    if (waiting == 0) return steps;
+    int64_t room = session_.options().micro_batch - static_cast<int64_t>(talkers.size());
+    runs.clear();
+    for (Reader& talker : talkers) runs.push_back(next_run(talker, 1, Want::kLast));
+    // The shortest first, so that what they do not need goes to the others.
+    std::vector<size_t> order;
+    for (size_t i = 0; i < left.size(); ++i)
+      if (left[i] > 0) order.push_back(i);
+    std::ranges::stable_sort(order, {}, [&](size_t i) { return left[i]; });
+    for (const size_t i : order) {
+      const int64_t count = std::min(left[i], std::max<int64_t>(1, room / waiting));
+      left[i] -= count;
+      room -= count;
+      --waiting;
+      runs.push_back(next_run(prompts[i], count, left[i] == 0 ? Want::kLast : Want::kNothing));
+    }
+    session_.evaluate(runs, discard);
+  }
+}
+
+BenchSample BenchSetting::run(const BenchTest& test) {
+  const std::vector<int64_t> sizes = spread_sizes(test.prompt, test.sequences, test.ragged, seed_);
+  const std::vector<int64_t> depths = spread_sizes(test.depth, test.sequences_in_all(), test.ragged, seed_ + 1);
+  std::vector<Reader> readers, talkers;
+  for (size_t i = 0; i < depths.size(); ++i) (i < sizes.size() ? readers : talkers).push_back(reader_at(depths[i], i));
+  // Who generates has something to continue.
+  if (test.depth == 0) generate(talkers, 1);
+
+  BenchSample sample;
+  const RowCounts before = session_.rows();
   const auto start = std::chrono::steady_clock::now();
-  read(sequence, test.depth, test.prompt);
-  for (int64_t i = 0; i < test.generate; ++i) read(sequence, test.depth + test.prompt + i, 1);
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (test.mixed) {
+    sample.generated_tokens = test.sequences * read_while_generating(readers, sizes, talkers);
+  } else {
+    read_prompts(readers, sizes);
+    generate(readers, test.generate);
+    sample.generated_tokens = test.sequences * test.generate;
+  }
+  sample.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  sample.prompt_tokens = test.sequences * test.prompt;
+  const RowCounts after = session_.rows();
+  sample.rows = {.computed = after.computed - before.computed,
+                 .skipped = after.skipped - before.skipped,
+                 .tokens = after.tokens - before.tokens};
+  for (const auto* list : {&readers, &talkers})
+    for (const Reader& reader : *list) session_.release(reader.id);
+  return sample;
 }
 
-double BenchSetting::measure(const BenchTest& test) {
+BenchSample BenchSetting::measure(const BenchTest& test) {
   if (interrupted()) fail(ErrorCode::kCancelled, "interrupted");
-  const SequenceId sequence = sequence_at(test.depth);
-  const double seconds = seconds_for(test, sequence);
-  return static_cast<double>(test.prompt + test.generate) / std::max(seconds, 1e-9);
+  return run(test);
 }
 
 std::string BenchSetting::profile(const BenchTest& test) {
-  const SequenceId sequence = sequence_at(test.depth);
+  // What is read only once, for the depth, is no part of it.
+  run(test);
   session_.set_profile(true);
-  seconds_for(test, sequence);
+  run(test);
   const std::vector<ProfileLine> lines = session_.profile();
   session_.set_profile(false);
-  return profile_tables(lines, fmt::format("{}, {}", test.name(), model().engine().device()));
+  return profile_tables(
+      lines, fmt::format("{}, {}{}", test.name(), model().engine().device(), options().every_row ? ", all rows" : ""));
 }
 
 }  // namespace ingle::app

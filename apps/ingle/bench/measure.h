@@ -1,41 +1,51 @@
-// One setting of a benchmark (engine, batch sizes, cache) and what is measured in it.
+// One setting of a benchmark (engine, batch sizes, cache, rows) and what is measured in it.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "apps/ingle/bench/test.h"
 #include "ingle/ingle.h"
 
 namespace ingle::app {
 
-struct BenchTest {
-  int64_t prompt = 0, generate = 0;  // tokens read together, then one by one
-  int64_t depth = 0;                 // tokens in the context before the clock starts
-
-  std::string name() const;     // "pp512", "tg128", "pp512+tg128 @ d1024"
-  BenchTest shortened() const;  // for warming up: enough tokens to touch all weights in the same way
-  int64_t positions() const { return depth + prompt + generate; }
+struct BenchSample {
+  double seconds = 0;
+  int64_t prompt_tokens = 0, generated_tokens = 0;  // of all sequences
+  RowCounts rows;                                   // of this sample
 };
 
 class BenchSetting {
  public:
-  // The context is sized for the largest of `tests`. Tokens are random, the same for the same seed.
+  // Context and cache are sized for the largest of `tests`. Tokens are random, the same for the same seed.
   BenchSetting(const Model& model, SessionOptions options, const std::vector<BenchTest>& tests, uint64_t seed);
 
-  double measure(const BenchTest& test);       // tokens per second; throws Error{kCancelled} after Ctrl-C
+  BenchSample measure(const BenchTest& test);  // throws Error{kCancelled} after Ctrl-C
   std::string profile(const BenchTest& test);  // measures once more and says where the time went
 
   const Model& model() const noexcept { return session_.model(); }
   const SessionOptions& options() const noexcept { return session_.options(); }
 
  private:
-  SequenceId sequence_at(int64_t depth);  // holds exactly `depth` tokens
-  void read(SequenceId sequence, int64_t begin, int64_t count);
-  double seconds_for(const BenchTest& test, SequenceId sequence);
+  struct Reader {  // a sequence that reads its own random tokens
+    SequenceId id;
+    size_t number;     // whose tokens
+    int64_t position;  // of the next one
+  };
+
+  Reader reader_at(int64_t depth, size_t number);
+  RunRequest next_run(Reader& reader, int64_t count, Want want) const;
+  void read_prompts(std::vector<Reader>& readers, const std::vector<int64_t>& sizes);
+  void generate(std::vector<Reader>& readers, int64_t steps);
+  int64_t read_while_generating(std::vector<Reader>& prompts, std::vector<int64_t> left, std::vector<Reader>& talkers);
+  BenchSample run(const BenchTest& test);
 
   Session session_;
-  std::vector<TokenId> tokens_;                           // by position
-  std::vector<std::pair<int64_t, SequenceId>> by_depth_;  // a sequence each, so that a depth is read once
+  uint64_t seed_;
+  std::vector<std::vector<TokenId>> tokens_;                         // of each sequence, by position
+  std::map<std::pair<int64_t, size_t>, SequenceId> deep_sequences_;  // by depth and number: read once, then forked
 };
 
 }  // namespace ingle::app

@@ -11,10 +11,13 @@ namespace ingle::app {
 struct BenchResult {
   BenchSetting* setting;
   BenchTest test;
-  std::vector<double> samples;  // tokens per second
+  std::vector<BenchSample> samples;
+  // The same measured with every row computed, where both were asked for; its samples were taken in turns with these.
+  const BenchResult* with_all_rows = nullptr;
 };
 
-// `format`: "table", "csv", "md", "json", "jsonl". `date`: when it was measured.
+// `format`: "table", "csv", "md", "json", "jsonl". `date`: when it was measured. A mixed test gives two lines, one for
+// each kind of tokens.
 std::string bench_report(const std::vector<BenchResult>& results, const std::string& format, const std::string& date);
 
 }  // namespace ingle::app

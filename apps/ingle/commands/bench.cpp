@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
-#include <map>
-#include <set>
 
 #include "apps/ingle/bench/measure.h"
 #include "apps/ingle/bench/report.h"
@@ -20,22 +18,46 @@
 namespace ingle::app {
 namespace {
 
+// All sizes, with all depths and counts of sequences.
 std::vector<BenchTest> tests_of(const Arguments& arguments) {
+  const bool mixed = arguments.flag("mixed"), ragged = arguments.flag("ragged");
+  if (mixed && (arguments.typed("n-gen") || arguments.typed("prompt-gen")))
+    fail(ErrorCode::kInvalidArgument, "--mixed: generates as long as prompts are read, -n and -pg have no place there");
   std::vector<std::pair<int64_t, int64_t>> sizes;  // prompt, generate
   for (const int64_t n : arguments.integers("n-prompt"))
     if (n > 0) sizes.emplace_back(n, 0);
-  for (const int64_t n : arguments.integers("n-gen"))
-    if (n > 0) sizes.emplace_back(0, n);
+  if (!mixed)
+    for (const int64_t n : arguments.integers("n-gen"))
+      if (n > 0) sizes.emplace_back(0, n);
   const std::vector<int64_t> pairs = arguments.integers("prompt-gen");
   if (pairs.size() % 2 != 0)
     fail(ErrorCode::kInvalidArgument, "-pg: takes pairs, a prompt size and a number of tokens: -pg 512,128");
   for (size_t i = 0; i < pairs.size(); i += 2) sizes.emplace_back(pairs[i], pairs[i + 1]);
   std::vector<BenchTest> tests;
   for (const int64_t depth : arguments.integers("n-depth"))
-    for (const auto& [prompt, generate] : sizes) tests.push_back({prompt, generate, depth});
+    for (const int64_t sequences : arguments.integers("sequences"))
+      for (const auto& [prompt, generate] : sizes)
+        tests.push_back({.prompt = prompt,
+                         .generate = generate,
+                         .depth = depth,
+                         .sequences = sequences,
+                         .ragged = ragged && (prompt > 0 || depth > 0),
+                         .mixed = mixed});
   if (tests.empty())
     fail(ErrorCode::kInvalidArgument, "nothing to measure: give -p N, -n N or -pg P,G with numbers above 0");
   return tests;
+}
+
+// --rows, and --all-rows, which is short for one of its values.
+std::vector<bool> rows_of(const Arguments& arguments) {  // SessionOptions::every_row
+  const std::string rows = arguments.text("rows");
+  if (arguments.flag("all-rows")) {
+    if (arguments.typed("rows") && rows != "all")
+      fail(ErrorCode::kInvalidArgument, "--all-rows and --rows {} contradict each other", rows);
+    return {true};
+  }
+  if (rows == "both") return {false, true};
+  return {rows == "all"};
 }
 
 std::string date_now() {
@@ -48,10 +70,13 @@ std::string date_now() {
 
 int run_bench(const Arguments& arguments) {
   const std::vector<BenchTest> tests = tests_of(arguments);
-  const std::filesystem::path path = model_path(arguments);
+  const bool synthetic = wants_shape(arguments);
+  const std::filesystem::path path = synthetic ? std::filesystem::path() : model_path(arguments);
   const std::string format = arguments.flag("json") ? "json" : arguments.text("output");
   std::vector<int64_t> thread_counts = arguments.integers("threads");
   if (thread_counts.empty()) thread_counts = {0};
+
+  const std::vector<bool> rows = rows_of(arguments);
 
   // A thread count needs an engine of its own, and an engine its own model. Declared in this order, since a session
   // must not outlive its model, nor a model its engine.
@@ -60,24 +85,31 @@ int run_bench(const Arguments& arguments) {
   std::vector<std::unique_ptr<BenchSetting>> settings;
   for (const int64_t threads : thread_counts) {
     engines.push_back(std::make_unique<Engine>(engine_options(arguments, threads)));
-    models.push_back(std::make_unique<Model>(open_model(*engines.back(), path, arguments)));
+    models.push_back(std::make_unique<Model>(synthetic ? open_shape(*engines.back(), arguments)
+                                                       : open_model(*engines.back(), path, arguments)));
     for (const int64_t batch : arguments.integers("batch-size"))
-      for (const int64_t micro_batch : arguments.integers("ubatch-size")) {
-        SessionOptions options;
-        options.batch = batch;
-        options.micro_batch = micro_batch;
-        options.cache_type_k = arguments.text("cache-type-k");
-        options.cache_type_v = arguments.text("cache-type-v");
-        settings.push_back(std::make_unique<BenchSetting>(*models.back(), options, tests,
-                                                          static_cast<uint64_t>(arguments.integer("seed"))));
-      }
+      for (const int64_t micro_batch : arguments.integers("ubatch-size"))
+        for (const bool every_row : rows) {
+          SessionOptions options;
+          options.batch = batch;
+          options.micro_batch = micro_batch;
+          options.cache_type_k = arguments.text("cache-type-k");
+          options.cache_type_v = arguments.text("cache-type-v");
+          options.every_row = every_row;
+          settings.push_back(std::make_unique<BenchSetting>(*models.back(), options, tests,
+                                                            static_cast<uint64_t>(arguments.integer("seed"))));
+        }
   }
 
   const int64_t repetitions = arguments.integer("repetitions");
   const bool warmup = !arguments.flag("no-warmup");
   std::vector<BenchResult> results;
-  for (const auto& setting : settings)
-    for (const BenchTest& test : tests) results.push_back({setting.get(), test, {}});
+  results.reserve(settings.size() * tests.size());  // results point at one another
+  // Needed rows and all rows, which are compared with each other, stand and are measured side by side.
+  for (size_t i = 0; i < settings.size(); i += rows.size())
+    for (const BenchTest& test : tests)
+      for (size_t r = 0; r < rows.size(); ++r) results.push_back({settings[i + r].get(), test, {}});
+  for (size_t i = 0; rows.size() == 2 && i < results.size(); i += 2) results[i].with_all_rows = &results[i + 1];
   {
     Progress progress("measuring");
     const double steps = static_cast<double>(results.size()) * static_cast<double>(repetitions + (warmup ? 1 : 0));
@@ -88,8 +120,10 @@ int run_bench(const Arguments& arguments) {
         step(result);
         result.setting->measure(result.test.shortened());
       }
+    // There and back: what comes first in one round comes last in the next.
     for (int64_t i = 0; i < repetitions; ++i)
-      for (BenchResult& result : results) {
+      for (size_t j = 0; j < results.size(); ++j) {
+        BenchResult& result = results[i % 2 == 0 ? j : results.size() - 1 - j];
         step(result);
         result.samples.push_back(result.setting->measure(result.test));
       }
@@ -107,19 +141,31 @@ int run_bench(const Arguments& arguments) {
 Command bench_command() {
   return {{.name = "bench",
            .summary = "measure tokens per second",
-           .description = "Reads random tokens (pp512: a prompt of 512) and generates (tg128: 128 tokens one after the "
-                          "other), each several "
-                          "times, and prints the median with quartiles and extremes. Lists of sizes, thread counts and "
-                          "batch sizes are all "
-                          "combined; the repetitions of all combinations take turns.",
+           .description =
+               "Reads random tokens (pp512: a prompt of 512) and generates (tg128: 128 tokens one after the other), "
+               "each several times, and prints the median with quartiles and extremes. Lists of sizes, sequences, "
+               "thread counts and batch sizes are all combined; the repetitions of all combinations take turns.\n\n"
+               "With --sequences, several sequences read their own prompts in one step or generate a token each in "
+               "every step; rates count the tokens of all. With --rows both, everything is measured with the rows "
+               "that somebody needs and with all rows, in turns, and the last column says how many times as fast the "
+               "needed ones were.\n\n"
+               "With --shape in place of a model, the model has a real one's shape and random weights, made in "
+               "memory: its speed is real, its text is not.",
            .positionals = {{.name = "MODEL",
                             .help = "A GGUF file, or a catalogue name: smollm2",
                             .kind = ValueKind::kFile}},
-           .groups = {&kModelOptions, &kBenchOptions, &kBenchMachineOptions, &kInsightOptions, &kGeneralOptions},
+           .groups = {&kModelOptions, &kShapeOptions, &kBenchOptions, &kBenchMachineOptions, &kInsightOptions,
+                      &kGeneralOptions},
            .examples = {{"ingle bench smollm2", "a prompt of 512 and 128 generated tokens"},
                         {"ingle bench model.gguf -p 128,512,2048 -n 0 -t 1,2", "prompt sizes with one and two threads"},
                         {"ingle bench model.gguf -d 0,4096 -r 9 -o jsonl",
-                         "with a full and an empty context, for programs"}}},
+                         "with a full and an empty context, for programs"},
+                        {"ingle bench --shape gemma4-e2b --type q4_0 -p 2048 -n 0 --rows both",
+                         "what leaving out unneeded rows gains, without a file"},
+                        {"ingle bench model.gguf --sequences 1,4,16 --ragged",
+                         "one sequence and several, of different lengths"},
+                        {"ingle bench model.gguf -p 512 --sequences 4 --mixed",
+                         "four prompts arriving while four sequences generate"}}},
           run_bench};
 }
 

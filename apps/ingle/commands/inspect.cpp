@@ -30,11 +30,13 @@ std::map<std::string, TypeSum> by_type(const FileInfo& file) {
   return sums;
 }
 
-// A plan is worth having, but a file that nothing here can run is still worth looking at.
+// An empty path is a shape's. A plan is worth having, but a file that nothing here can run is still worth looking at.
 std::vector<MemoryUse> plan(const Arguments& arguments, const std::filesystem::path& path, std::string& why_not) {
   try {
     Engine engine(engine_options(arguments));
-    return plan_memory(engine, path, session_options(arguments));
+    const SessionOptions options = session_options(arguments);
+    return path.empty() ? plan_synthetic(engine, synthetic_options(arguments), options)
+                        : plan_memory(engine, path, options);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::kInternal || error.code() == ErrorCode::kInvalidArgument) throw;
     why_not = error.what();
@@ -153,8 +155,9 @@ std::string memory_text(const std::vector<MemoryUse>& memory, const std::string&
 }
 
 int inspect_file(const Arguments& arguments) {
-  const std::filesystem::path path = model_path(arguments);
-  const FileInfo file = inspect(path);
+  const bool synthetic = wants_shape(arguments);
+  const std::filesystem::path path = synthetic ? std::filesystem::path() : model_path(arguments);
+  const FileInfo file = synthetic ? inspect_synthetic(synthetic_options(arguments)) : inspect(path);
   std::string why_not;
   const std::vector<MemoryUse> memory = plan(arguments, path, why_not);
   if (arguments.flag("json")) {
@@ -185,9 +188,10 @@ Command inspect_command() {
        .positionals = {{.name = "MODEL",
                         .help = "A GGUF file, or a catalogue name: smollm2",
                         .kind = ValueKind::kFile}},
-       .groups = {&kModelOptions, &kInspectOptions, &kMachineOptions, &kGeneralOptions},
+       .groups = {&kModelOptions, &kShapeOptions, &kInspectOptions, &kMachineOptions, &kGeneralOptions},
        .examples = {{"ingle inspect smollm2", "an overview"},
                     {"ingle inspect model.gguf -c 32768 -ctk q8_0 -ctv q8_0", "will a long context fit?"},
+                    {"ingle inspect --shape gemma4-e2b --type q4_k", "would a model of this shape fit?"},
                     {"ingle inspect model.gguf --json | jq '.types'", "for programs"}}},
       inspect_file};
 }
