@@ -29,7 +29,7 @@ SessionOptions sized_for(SessionOptions options, const std::vector<BenchTest>& t
   return options;
 }
 
-void discard(const LogitsRow&) {}
+void discard(const ResultRow&) {}
 
 }  // namespace
 
