@@ -57,13 +57,26 @@ void CpuOps::append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) {
     }
     return;
   }
-  // A task is one head of one run, or of 64 of its rows: two threads never write the same cache line.
-  TaskCounter tasks(layout.kv_heads * static_cast<int64_t>(rows.runs.size()));
+  // A task is one head and the rows of a run that fall into one block: two threads never write the same cache line.
+  const auto position = [&](int64_t row) { return rows.positions[static_cast<size_t>(row)]; };
+  const auto first_block = [&](const RowRun& run) { return position(run.first_row) / kKvBlockPositions; };
+  const auto blocks_of = [&](const RowRun& run) {
+    return position(run.first_row + run.rows - 1) / kKvBlockPositions - first_block(run) + 1;
+  };
+  int64_t blocks = 0;
+  for (const RowRun& run : rows.runs) blocks += blocks_of(run);
+  TaskCounter tasks(layout.kv_heads * blocks);
   pool_.run([&](int) {
     int64_t task, end;
     while (tasks.next(task, end)) {
-      const RowRun& run = rows.runs[static_cast<size_t>(task / layout.kv_heads)];
-      append_rows(task % layout.kv_heads, run, run.first_row, run.first_row + run.rows);
+      int64_t block = task / layout.kv_heads;
+      size_t i = 0;
+      while (block >= blocks_of(rows.runs[i])) block -= blocks_of(rows.runs[i++]);
+      const RowRun& run = rows.runs[i];
+      const int64_t first = (first_block(run) + block) * kKvBlockPositions;
+      const auto begin = rows.positions.begin() + run.first_row, behind = begin + run.rows;
+      append_rows(task % layout.kv_heads, run, std::lower_bound(begin, behind, first) - rows.positions.begin(),
+                  std::lower_bound(begin, behind, first + kKvBlockPositions) - rows.positions.begin());
     }
   });
 }
