@@ -190,7 +190,7 @@ GgufFile GgufFile::generate(GgufRecipe recipe) {
   for (GgufRecipe::Tensor& tensor : recipe.tensors) {
     const gguf::TensorExtent extent = gguf::tensor_extent(tensor.shape, format_of(tensor.type));
     if (!extent.problem.empty())
-      throw_error(ErrorCode::kInvalidArgument, "{}: tensor {} {}", state->path, tensor.name, extent.problem);
+      throw_error(ErrorCode::kInvalidArgument, "{}: tensor {}: {}", state->path, tensor.name, extent.problem);
     parts.push_back({.offset = end, .bytes = extent.bytes, .lasting = tensor.lasting});
     state->tensors.push_back({std::move(tensor.name), {nullptr, tensor.type, tensor.shape}, 0, end});
     end = gguf::align_up(end + extent.bytes, state->alignment);

@@ -47,7 +47,6 @@ void set_keys(ShapeBuilder& b, const Row& m) {
   b.set_size("altup.active_idx", 0);
   b.set_size("altup.num_inputs", kStreams);
   b.set<float>("final_logit_softcapping", 30);
-  b.set_size("vocab_size", kVocab);
 }
 
 void add_layer(ShapeBuilder& b, const Row& m, int64_t layer) {

@@ -69,7 +69,9 @@ void set_keys(ShapeBuilder& b, const Row& m) {
     b.set_size("expert_used_count", kExpertsUsed);
     b.set_size("expert_feed_forward_length", kExpertFf);
   }
-  b.set_size("vocab_size", kVocab);
+  b.set_plain<int32_t>("general.sampling.top_k", 64);
+  b.set_plain<float>("general.sampling.top_p", 0.95f);
+  b.set_plain<float>("general.sampling.temp", 1);
 }
 
 void add_experts(ShapeBuilder& b, const Row& m) {
