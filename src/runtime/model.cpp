@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 
 #include "base/error.h"
@@ -163,6 +164,14 @@ std::vector<std::string> Model::apply_recommended_sampling(SamplerOptions& optio
   apply("mirostat", options.mirostat);
   apply("mirostat_tau", options.mirostat_tau);
   apply("mirostat_eta", options.mirostat_eta);
+  // Tokens that stand for the end of a picture or a sound, which the model must never write.
+  if (const auto suppressed = file.find_ints("tokenizer.ggml.suppress_tokens"); suppressed && !suppressed->empty()) {
+    for (const int64_t id : *suppressed) {
+      if (id >= 0 && id < impl_->info.vocabulary)
+        options.logit_bias.emplace_back(static_cast<TokenId>(id), -std::numeric_limits<float>::infinity());
+    }
+    set.emplace_back("logit_bias");
+  }
   return set;
 }
 

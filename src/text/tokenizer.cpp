@@ -9,6 +9,8 @@
 namespace ingle {
 
 std::unique_ptr<const Tokenizer> Tokenizer::create(Vocabulary vocabulary) {
+  // Ollama's files of Gemma 4 say "llama" and tell the pre-tokeniser.
+  if (vocabulary.model == "llama" && vocabulary.pre == "gemma4") vocabulary.model = "gemma4";
   const std::string model = vocabulary.model;
   if (model != "gpt2" && model != "gemma4" && model != "llama") {
     throw_error(ErrorCode::kUnsupported, "tokenizer.ggml.model: \"{}\" is not implemented (gpt2, gemma4, llama are)",

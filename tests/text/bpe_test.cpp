@@ -228,6 +228,13 @@ TEST_F(GemmaBpe, SpacesAreMarkedAndMerged) {
   EXPECT_EQ(tokenizer->decode(tokenizer->encode("ab ab")), "ab ab");
 }
 
+TEST_F(GemmaBpe, TheOtherSpellingInFilesMeansTheSame) {
+  const auto expected = Tokenizer::create(v_)->encode("ab ab\n");
+  v_.model = "llama";
+  v_.pre = "gemma4";
+  EXPECT_EQ(Tokenizer::create(v_)->encode("ab ab\n"), expected);
+}
+
 TEST_F(GemmaBpe, ARunOfNewlinesThatIsATokenIsTakenWhole) {
   EXPECT_EQ(encode_texts(*Tokenizer::create(v_), "a\n\n\nb\n\n", {.add_special = false}),
             (Texts{"a", "\n", "\n", "\n", "b", "\n\n"}));
