@@ -4,7 +4,8 @@
 For each model of scripts/golden/: weights are drawn at random, put into the Hugging Face class, and written as GGUF. The
 logits of every position of a few prompts are computed in float32 and must agree with float64. Output:
 tests/models/golden/NAME.gguf, NAME.logits (float32, little-endian, rows of all prompts in order) and golden.json (prompts,
-sizes, provenance; `offsets`, where present, are the positions of the prompts' first tokens, which see nothing before them).
+sizes, provenance). Prompts under `long`, where present, follow the others in NAME.logits; their tokens are given by a
+formula (golden/tiny.py), and only the rows from `rows_from` on are kept.
 
 Needs: torch, transformers, gguf, numpy. Run by hand; what it writes is committed.
 
@@ -20,7 +21,7 @@ import torch
 import transformers
 
 from golden import gemma, llama
-from golden.tiny import VOCAB
+from golden.tiny import VOCAB, long_prompt
 
 OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "models" / "golden"
 
@@ -28,9 +29,8 @@ OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "models" / "gol
 MODELS = {name: (family, m) for family in (llama, gemma) for name, m in family.MODELS.items()}
 
 
-def logits_of(model, prompt, offset):
-    where = {} if offset == 0 else {"position_ids": torch.arange(offset, offset + len(prompt))[None]}
-    return model(torch.tensor([prompt]), **where).logits[0].numpy()
+def logits_of(model, prompt, rows_from):
+    return model(torch.tensor([prompt]), logits_to_keep=len(prompt) - rows_from).logits[0].numpy()
 
 
 def main():
@@ -51,25 +51,27 @@ def main():
 
         rng = np.random.default_rng(2000 + index)
         prompts = [rng.integers(3, VOCAB, size=n).tolist() for n in m["prompts"]]
-        offsets = m.get("offsets", (0,) * len(prompts))
+        long = m.get("long", [])
+        wanted = [(prompt, 0) for prompt in prompts]
+        wanted += [(long_prompt(p["length"], p["seed"]), p["rows_from"]) for p in long]
         with torch.no_grad():
-            single = [logits_of(model, *p) for p in zip(prompts, offsets)]
+            single = [logits_of(model, *w) for w in wanted]
             with family.in_float64(model):
-                double = [logits_of(model, *p) for p in zip(prompts, offsets)]
+                double = [logits_of(model, *w) for w in wanted]
         worst = max(float((np.abs(s - d).max(axis=1) / np.abs(d).max(axis=1)).max()) for s, d in zip(single, double))
         assert worst < family.FLOAT64_BOUND, (name, worst)
         rows = np.concatenate(single).astype("<f4")
         (OUT / f"{name}.logits").write_bytes(rows.tobytes())
         golden["models"][name] = {"prompts": prompts, "vocab": VOCAB, "window": m.get("window", 0),
                                   "float64_difference": worst}
-        if "offsets" in m:
-            golden["models"][name]["offsets"] = list(offsets)
+        if long:
+            golden["models"][name]["long"] = long
         print(f"{name}: largest logit {np.abs(rows).max():.2f}, rms {np.sqrt((rows ** 2).mean()):.2f}, "
               f"float64 differs by {worst:.1e}")
     golden["models"] = {name: golden["models"][name] for name in MODELS if name in golden["models"]}
     text = json.dumps(golden, indent=1)
-    # Each list of numbers on one line.
-    text = re.sub(r"\[[\s\d,]+\]", lambda numbers: json.dumps(json.loads(numbers[0])), text)
+    # What holds nothing but numbers on one line.
+    text = re.sub(r"[\[{][^\[\]{}]*[\]}]", lambda innermost: json.dumps(json.loads(innermost[0])), text)
     listing.write_text(text + "\n")
 
 

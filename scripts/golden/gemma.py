@@ -23,11 +23,12 @@ GEMMA3N = (transformers.Gemma3nTextConfig, transformers.Gemma3nForCausalLM)
 EXPERTS = dict(experts=6, used=2, expert_ff=12, seed=1345)
 
 # pattern: S sliding, G global. dim, kv: (sliding, global). shared: layers of the tail that read others' keys and values.
-# keys: metadata in an odd form, or None for a key that is left out.
+# keys: metadata in an odd form, or None for a key that is left out. long: prompts that go past position 8192, read from
+# their first token on: global layers see thousands of keys, and angles are large.
 MODELS = {
     # Dense, per-layer embeddings; the tail is twice as wide and reads a sliding and a global layer.
     "gemma4_ple": dict(kind=GEMMA4, d=40, ff=56, pattern="SSGSSGG", heads=4, kv=(2, 2), dim=(12, 20), window=9, shared=3,
-                       wide_tail=True, ple=8, prompts=(70, 9, 20), offsets=(0, 0, 8200)),
+                       wide_tail=True, ple=8, prompts=(70, 9), long=[dict(length=8220, seed=5, rows_from=8200)]),
     # Shared layers come with keys and values nobody may use.
     "gemma4_kv_tensors": dict(kind=GEMMA4, d=24, ff=40, pattern="SSGSSG", heads=3, kv=(1, 1), dim=(8, 16), window=9,
                               shared=3, unused_kv=True, ple=32, keys={"attention.sliding_window_pattern": 3},
@@ -46,7 +47,7 @@ MODELS = {
     "gemma3n_tiny": dict(kind=GEMMA3N, d=40, ff=104, pattern="SSGSSG", heads=4, kv=(2, 2), dim=(12, 12), window=9, shared=3,
                          ple=8, laurel=6, sparsity=(0.95, 0.75, 0.0, 0.0, 0.0, 0.0),
                          keys={"attention.shared_kv_layers": 3.0, "rope.freq_base_swa": None},
-                         prompts=(70, 9, 20), offsets=(0, 0, 30000)),
+                         prompts=(70, 9), long=[dict(length=8220, seed=5, rows_from=8200)]),
 }
 
 

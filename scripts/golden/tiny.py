@@ -1,4 +1,4 @@
-"""What all golden models share: the vocabulary, and how a file begins and ends."""
+"""What all golden models share: the vocabulary, long prompts, and how a file begins and ends."""
 import gguf
 import numpy as np
 
@@ -17,6 +17,18 @@ def vocabulary():
     assert len(tokens) == len(set(tokens)) == VOCAB, (len(tokens), len(set(tokens)))
     kinds = [gguf.TokenType.CONTROL] * 3 + [gguf.TokenType.NORMAL] * (VOCAB - 3)
     return tokens, kinds, merges
+
+
+def long_prompt(length, seed):
+    """Tokens given by a formula, tests/models/golden.h has it too. In 32-bit unsigned arithmetic, for i = 0, 1, ...:
+
+        s_0 = seed,  s_(i+1) = s_i * 1664525 + 1013904223,  t_i = 3 + (s_(i+1) >> 16) mod (VOCAB - 3)
+    """
+    tokens, state = [], seed
+    for _ in range(length):
+        state = (state * 1664525 + 1013904223) % 2 ** 32
+        tokens.append(3 + (state >> 16) % (VOCAB - 3))
+    return tokens
 
 
 def open_writer(path, arch):
