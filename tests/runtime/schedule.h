@@ -154,7 +154,7 @@ class ScheduleDraw {
       s_.taps.erase(std::unique(s_.taps.begin(), s_.taps.end()), s_.taps.end());
     }
     create();
-    for (int64_t i = draw_.between(3, 12); i > 0; --i) step();
+    for (int64_t i = draw_.between(3, 14); i > 0; --i) step();
     return s_;
   }
 
@@ -219,7 +219,7 @@ class ScheduleDraw {
   Run run(Live& live) {
     Run run{.sequence = live.name, .tokens = {}};
     const int64_t kind = draw_.below(10);
-    int64_t count = kind < 4 ? 1 : kind < 7 ? draw_.between(0, 8) : draw_.between(0, 40);
+    int64_t count = kind < 3 ? 1 : kind < 6 ? draw_.between(0, 8) : draw_.between(0, 40);
     // One position stays free for the token that every sequence is continued by at the end.
     count = std::min(count, kContext - 1 - static_cast<int64_t>(live.text.size()));
     const bool as_in_story = draw_.one_in(2);

@@ -253,7 +253,8 @@ struct Verdict {
   int64_t rows = 0, reused = 0, cancelled = 0, refused = 0;
 };
 
-inline Verdict judge(const Model& model, const Schedule& s, bool alone_too) {
+// `alone`: the model to read every text alone with (it may have another number of threads); nullptr: not done.
+inline Verdict judge(const Model& model, const Schedule& s, const Model* alone) {
   const Outcome sparing = replay(model, s, false), every = replay(model, s, true);
   Verdict verdict{.fault = difference(sparing, every),
                   .sparing = sparing.counts,
@@ -263,7 +264,7 @@ inline Verdict judge(const Model& model, const Schedule& s, bool alone_too) {
                   .refused = sparing.refused};
   if (verdict.fault.empty()) verdict.fault = wrong_counts(sparing.counts, every.counts);
   if (verdict.fault.empty()) verdict.fault = not_finite(sparing);
-  if (verdict.fault.empty() && alone_too) verdict.fault = differs_from_reading_alone(model, s, sparing);
+  if (verdict.fault.empty() && alone != nullptr) verdict.fault = differs_from_reading_alone(*alone, s, sparing);
   return verdict;
 }
 
