@@ -88,6 +88,29 @@ refuses 2 'one argument too many' run x.gguf y.gguf
 refuses 2 'no model' run -p hi
 refuses 2 'SHELL is missing' completion
 
+# Random weights
+refuses 2 "no shape 'nope'; known are smollm2-135m, " synth nope "$work/synth.gguf"
+refuses 2 "'q9' cannot be made; known are f32, " synth smollm2-135m "$work/synth.gguf" --type q9
+refuses 2 'the file to write' synth smollm2-135m
+refuses 7 'no-such-directory' synth smollm2-135m "$work/no-such-directory/x.gguf"
+refuses 2 'give one' bench "$work/x.gguf" --shape smollm2-135m
+refuses 2 'goes with --shape' inspect "$work/x.gguf" --type q8_0
+refuses 2 'contradict' bench --shape smollm2-135m --all-rows --rows both
+refuses 2 'have no place' bench --shape smollm2-135m --mixed -n 4
+gives 'gemma4-26b-slice' synth --list
+gives 'Q8_0 ' inspect --shape gemma4-e2b
+"$ingle" synth smollm2-135m "$work/synth.gguf" > "$work/out" 2> "$work/err" || report 'synth'
+gives '^1 367 655$' tokenize "$work/synth.gguf" -p 'w12 w300' --ids
+"$ingle" bench --shape smollm2-135m --type q8_0 -p 8 -n 2 -r 1 --rows both -o jsonl > "$work/out" 2> "$work/err"
+if [ "$(grep -c '"rows_computed":' "$work/out")" -eq 4 ] && [ "$(grep -c '"speedup_over_all_rows":' "$work/out")" -eq 2 ]; then
+  passed=$((passed + 1))
+else
+  report 'bench --shape --rows both: not four lines, two of them with a ratio'
+fi
+"$ingle" bench --shape smollm2-135m -p 8 -r 1 --sequences 1,2 --ragged --mixed -o jsonl > "$work/out" 2> "$work/err"
+if [ "$(grep -c '"mixed":true' "$work/out")" -eq 4 ]; then passed=$((passed + 1)); else report 'bench --mixed: not four lines'; fi
+rm -f "$work/synth.gguf"
+
 # Files that are no models
 printf '' > "$work/empty.gguf"
 printf 'This is a text, not a model.\nIt has two lines.\n' > "$work/text.gguf"
