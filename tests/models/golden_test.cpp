@@ -1,4 +1,4 @@
-// The Llama family against an independent implementation: every position's logits, whichever way the tokens came in.
+// Every architecture against an independent implementation: every position's logits, whichever way the tokens came in.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -29,9 +29,10 @@ struct Case {
   std::string model, isa;
 };
 
-std::vector<Case> all_cases() {
+std::vector<Case> all_cases(bool long_text = false) {
   std::vector<Case> cases;
   for (const std::string& model : golden::names()) {
+    if (long_text && golden::load(model).long_prompts.empty()) continue;
     for (const std::string& isa : Engine::isas()) cases.push_back({model, isa});
   }
   return cases;
@@ -96,6 +97,22 @@ TEST_P(GoldenModel, GivesTheSameTokenByToken) {
     const SequenceId id = s.create();
     for (TokenId token : prompt.tokens) read(s, id, {&token, 1}, rows);
     expect_rows(rows, prompt, kExactBound);
+  }
+}
+
+// Where angles are large multiples of their frequencies, and sliding layers have let go of most of the text.
+class LongText : public GoldenModel {};
+
+TEST_P(LongText, GivesTheReferenceLogitsFarIntoIt) {
+  for (const golden::LongPrompt& prompt : golden_.long_prompts) {
+    const size_t length = prompt.tokens.size(), first = static_cast<size_t>(prompt.rows_from);
+    Session s = session({.context = static_cast<int64_t>(length), .sequences = 1});
+    const SequenceId id = s.create();
+    Rows rows;
+    read(s, id, slice(prompt.tokens, 0, first), rows, Want::kNothing);
+    read(s, id, slice(prompt.tokens, first, length), rows);
+    for (size_t i = 0; i < prompt.logits.size(); ++i)
+      ASSERT_LE(relative_error(rows[first + i], prompt.logits[i]), kExactBound) << "position " << first + i;
   }
 }
 
@@ -208,8 +225,10 @@ TEST_P(GoldenModel, WantedRowsAreEqualToTheBitWhateverElseIsWanted) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Every, GoldenModel, testing::ValuesIn(all_cases()),
-                         [](const auto& info) { return info.param.model + "_" + info.param.isa; });
+std::string name_of(const testing::TestParamInfo<Case>& info) { return info.param.model + "_" + info.param.isa; }
+
+INSTANTIATE_TEST_SUITE_P(Every, GoldenModel, testing::ValuesIn(all_cases()), name_of);
+INSTANTIATE_TEST_SUITE_P(Every, LongText, testing::ValuesIn(all_cases(true)), name_of);
 
 }  // namespace
 }  // namespace ingle
