@@ -30,6 +30,7 @@ struct Generation {
   FinishReason finish = FinishReason::kLength;
   int64_t prompt_tokens = 0;
   int64_t reused_tokens = 0;      // of the prompt, found in the cache
+  RowCounts rows;                 // what this call computed and skipped, prompt and answer
   double prompt_seconds = 0;      // reading the prompt, up to the first token's logits
   double generation_seconds = 0;  // the rest
 };

@@ -53,6 +53,13 @@ struct TensorPlacement {
   uint64_t file_bytes = 0, memory_bytes = 0;
 };
 
+// Layers that do the same with the rows of a prompt, for --explain.
+struct LayerRowsPlan {
+  int first = 0, last = 0;
+  std::string rows;   // "every row", "wanted rows only", ...
+  std::string cache;  // "own", or whose they read
+};
+
 struct MemoryUse {
   std::string owner;  // "weights", "kv cache", "activations", "logits", ...
   uint64_t bytes = 0;
@@ -90,6 +97,7 @@ class Model {
   std::vector<std::string> apply_recommended_sampling(SamplerOptions& options) const;
 
   std::vector<TensorPlacement> explain() const;
+  std::vector<LayerRowsPlan> explain_rows() const;  // which rows run in which layer, first layer first
 
   struct Impl;
   const Impl& impl() const noexcept { return *impl_; }  // the library's own

@@ -54,6 +54,8 @@ struct RowCounts {       // since the session began
   int64_t skipped = 0;   // layer rows that nobody needed
   int64_t tokens = 0;
   std::vector<int64_t> by_layer;  // computed, of each layer
+
+  RowCounts operator-(const RowCounts& earlier) const;  // what has come since
 };
 
 // What reuse_prefix() found, to say why a prompt had to be read again.

@@ -126,6 +126,8 @@ Generation generate(Session& session, SequenceId sequence, std::span<const Token
                   find_breakers(model, options.sampling));
 
   Generation result;
+  const RowCounts before = session.rows();
+  const auto count_rows = [&] { result.rows = session.rows() - before; };
   result.prompt_tokens = static_cast<int64_t>(prompt.size());
   TextOutput output(model, options, result.text);
   std::vector<float> logits(static_cast<size_t>(model.info().vocabulary));
@@ -151,6 +153,7 @@ Generation generate(Session& session, SequenceId sequence, std::span<const Token
   result.prompt_seconds = seconds(first - start);
   if (!was_read) {
     result.finish = FinishReason::kCancelled;
+    count_rows();
     return result;
   }
   for (TokenId token : prompt) sampler.accept(token);
@@ -182,6 +185,7 @@ Generation generate(Session& session, SequenceId sequence, std::span<const Token
   }
   result.finish = *finish;
   result.generation_seconds = seconds(Clock::now() - first);
+  count_rows();
   return result;
 }
 

@@ -175,6 +175,27 @@ std::vector<std::string> Model::apply_recommended_sampling(SamplerOptions& optio
   return set;
 }
 
+std::vector<LayerRowsPlan> Model::explain_rows() const {
+  std::vector<LayerRowsPlan> plan;
+  if (!impl_->loaded.graph) return plan;
+  const Hparams& h = impl_->loaded.graph->hparams();
+  const int last_writer = impl_->loaded.graph->last_writer();
+  for (int i = 0; i < static_cast<int>(h.layers.size()); ++i) {
+    const LayerHparams& layer = h.layers[static_cast<size_t>(i)];
+    const bool reads = layer.kv_owner != i;
+    const std::string rows = i < last_writer    ? "every row"
+                             : i == last_writer ? "keys and values of every row, then wanted rows only"
+                                                : "wanted rows only";
+    const std::string cache = reads ? fmt::format("reads layer {}'s", layer.kv_owner) : "writes its own";
+    if (!plan.empty() && plan.back().rows == rows && plan.back().cache == cache) {
+      plan.back().last = i;
+    } else {
+      plan.push_back({i, i, rows, cache});
+    }
+  }
+  return plan;
+}
+
 std::vector<TensorPlacement> Model::explain() const {
   std::vector<TensorPlacement> placements;
   if (!impl_->loaded.weights) return placements;

@@ -115,6 +115,15 @@ std::vector<MemoryUse> Session::memory() const {
            fmt::format("{} rows at once, logits included", s.options.micro_batch)}};
 }
 
+RowCounts RowCounts::operator-(const RowCounts& earlier) const {
+  RowCounts since = *this;
+  since.computed -= earlier.computed;
+  since.skipped -= earlier.skipped;
+  since.tokens -= earlier.tokens;
+  for (size_t i = 0; i < by_layer.size(); ++i) since.by_layer[i] -= earlier.by_layer[i];
+  return since;
+}
+
 RowCounts Session::rows() const { return impl_->counts; }
 void Session::set_profile(bool on) { impl_->ops->set_profile(on); }
 
