@@ -7,6 +7,8 @@ std::span<const Command> commands() {
       run_command(),         //
       bench_command(),       //
       perplexity_command(),  //
+      score_command(),       //
+      embed_command(),       //
       inspect_command(),     //
       synth_command(),       //
       tokenize_command(),    //

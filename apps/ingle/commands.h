@@ -16,6 +16,8 @@ struct Command {
 Command run_command();
 Command bench_command();
 Command perplexity_command();
+Command score_command();
+Command embed_command();
 Command inspect_command();
 Command synth_command();
 Command tokenize_command();

@@ -44,12 +44,16 @@ std::string read_file(const std::filesystem::path& path) {
   return read_stream(file, path.string());
 }
 
-std::string read_text(const std::string& path) {
-  const std::string name = path == "-" ? "standard input" : path;
-  std::string text = path == "-" ? read_stream(stdin, name) : read_file(path);
+void require_utf8(std::string_view text, std::string_view name) {
   if (const std::optional<size_t> bad = find_invalid_utf8(text))
     fail(ErrorCode::kInvalidArgument, "{}: not UTF-8: byte {:#04x} at offset {}; convert it first, e.g. with iconv",
          name, static_cast<unsigned char>(text[*bad]), *bad);
+}
+
+std::string read_text(const std::string& path) {
+  const std::string name = path == "-" ? "standard input" : path;
+  std::string text = path == "-" ? read_stream(stdin, name) : read_file(path);
+  require_utf8(text, name);
   return text;
 }
 

@@ -12,6 +12,9 @@ namespace ingle::app {
 // "-" reads stdin. Throws Error: kNotFound, kIo, kInvalidArgument (not UTF-8: names the byte's offset).
 std::string read_text(const std::string& path);
 
+// Throws Error{kInvalidArgument} that names the offset of the first byte that is no UTF-8; `name` says of what.
+void require_utf8(std::string_view text, std::string_view name);
+
 // The bytes of a file. Throws Error: kNotFound, kIo.
 std::string read_file(const std::filesystem::path& path);
 

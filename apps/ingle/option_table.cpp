@@ -84,7 +84,10 @@ constexpr Option kCacheTypeV = {.name = "cache-type-v",
                                 .choices = kCacheTypes,
                                 .fallback_note = "f16; f32 with --exact",
                                 .help = "How cached values are stored"};
-constexpr Option kContext[] = {kContextSize, kBatchSize, kMicroBatchSize, kCacheTypeK, kCacheTypeV};
+constexpr Option kContext[] = {
+    kContextSize, kBatchSize,  kMicroBatchSize,
+    kCacheTypeK,  kCacheTypeV, {.name = "all-rows", .help = "Compute rows nobody reads, for comparison"},
+};
 
 constexpr Option kGeneration[] = {
     {.name = "predict",
@@ -468,6 +471,43 @@ constexpr Option kPerplexity[] = {
     kCacheTypeV,
 };
 
+constexpr Option kEmbed[] = {
+    {.name = "prompt",
+     .short_name = "p",
+     .kind = kText,
+     .value_name = "TEXT",
+     .help = "A text to embed; may be given several times",
+     .repeatable = true},
+    {.name = "file",
+     .short_name = "f",
+     .kind = kFile,
+     .value_name = "FILE",
+     .help = "One text a line; '-' reads stdin"},
+    {.name = "pooling",
+     .kind = kChoice,
+     .value_name = "WHICH",
+     .choices = "last|mean|cls",
+     .fallback_note = "what the model file says, or last",
+     .help = "Which rows make the embedding: that of the last token, the mean of all, that of the first token"},
+    {.name = "normalize", .help = "Scale embeddings to length 1 (the default)"},
+    {.name = "no-normalize", .help = "Leave their length as it is"},
+    {.name = "similarity", .help = "Show how alike the texts are, a table of cosines, in place of the embeddings"},
+    {.name = "json", .help = "Print JSON lines: one object for each text, then one about the run"},
+};
+
+constexpr Option kScore[] = {
+    {.name = "prompt", .short_name = "p", .kind = kText, .value_name = "TEXT", .help = "Text to score"},
+    {.name = "file", .short_name = "f", .kind = kFile, .value_name = "FILE", .help = "Its text; '-' reads stdin"},
+    {.name = "top",
+     .kind = kInteger,
+     .value_name = "N",
+     .least = 0,
+     .most = kMostTokens * 16,
+     .fallback = "0",
+     .help = "Show the N likeliest tokens at each position too"},
+    {.name = "json", .help = "Print JSON lines: one object for each token, then one about the run"},
+};
+
 constexpr Option kInspect[] = {
     {.name = "tensors", .help = "List every tensor"},
     {.name = "metadata", .help = "List every metadata entry, also the tokenizer's"},
@@ -501,6 +541,8 @@ const OptionGroup kSynthOptions{"File", kSynth};
 const OptionGroup kBenchOptions{"What to measure", kBench};
 const OptionGroup kBenchMachineOptions{"Machine", kBenchMachine};
 const OptionGroup kPerplexityOptions{"Perplexity", kPerplexity};
+const OptionGroup kEmbedOptions{"Texts and output", kEmbed};
+const OptionGroup kScoreOptions{"Text and output", kScore};
 const OptionGroup kInspectOptions{"Output", kInspect};
 const OptionGroup kTokenizeOptions{"Text and output", kTokenize};
 

@@ -21,6 +21,8 @@ extern const OptionGroup
     kBenchMachineOptions;  // as kMachineOptions and kContextOptions, with lists where bench compares
 extern const OptionGroup kSynthOptions;
 extern const OptionGroup kPerplexityOptions;
+extern const OptionGroup kEmbedOptions;
+extern const OptionGroup kScoreOptions;
 extern const OptionGroup kInspectOptions;
 extern const OptionGroup kTokenizeOptions;
 

@@ -9,6 +9,7 @@
 #include "apps/ingle/catalogue.h"
 #include "apps/ingle/explain.h"
 #include "apps/ingle/fail.h"
+#include "apps/ingle/files.h"
 #include "apps/ingle/progress.h"
 #include "apps/ingle/signals.h"
 #include "apps/ingle/terminal.h"
@@ -94,6 +95,15 @@ std::filesystem::path model_path(const Arguments& arguments) {
   return find_model(positional ? *positional : arguments.text("model"));
 }
 
+std::string given_text(const Arguments& arguments) {
+  if (arguments.given("prompt") && arguments.given("file"))
+    fail(ErrorCode::kInvalidArgument, "-p and -f: give one of them");
+  if (!arguments.given("prompt")) return read_text(arguments.given("file") ? arguments.text("file") : "-");
+  std::string text = arguments.text("prompt");
+  require_utf8(text, "-p");
+  return text;
+}
+
 namespace {
 
 // With a progress bar; with --verbose says what was loaded, with --explain how.
@@ -161,6 +171,7 @@ SessionOptions session_options(const Arguments& arguments) {
   if (syntax.find("ubatch-size")) options.micro_batch = arguments.integer("ubatch-size");
   if (syntax.find("cache-type-k")) options.cache_type_k = arguments.text("cache-type-k");
   if (syntax.find("cache-type-v")) options.cache_type_v = arguments.text("cache-type-v");
+  if (syntax.find("all-rows")) options.every_row = arguments.flag("all-rows");
   return options;
 }
 
@@ -269,8 +280,10 @@ boost::json::object to_json(const SessionOptions& options) {
   return {
       {"context", options.context},           {"batch", options.batch},
       {"micro_batch", options.micro_batch},   {"cache_type_k", options.cache_type_k},
-      {"cache_type_v", options.cache_type_v},
+      {"cache_type_v", options.cache_type_v}, {"all_rows", options.every_row},
   };
 }
+
+boost::json::object to_json(const RowCounts& rows) { return {{"computed", rows.computed}, {"skipped", rows.skipped}}; }
 
 }  // namespace ingle::app

@@ -16,6 +16,9 @@ EngineOptions engine_options(const Arguments& arguments, int64_t threads = 0);
 // The MODEL argument or --model. Throws Error: kInvalidArgument (neither or both), kNotFound.
 std::filesystem::path model_path(const Arguments& arguments);
 
+// The text of -p, -f or standard input. Throws Error: kInvalidArgument (-p and -f together, not UTF-8), kNotFound, kIo.
+std::string given_text(const Arguments& arguments);
+
 // Loads with a progress bar on stderr; with --verbose says what was loaded, with --explain how.
 Model open_model(Engine& engine, const std::filesystem::path& path, const Arguments& arguments,
                  bool vocabulary_only = false);
@@ -27,7 +30,8 @@ SyntheticOptions synthetic_options(const Arguments& arguments);  // --shape, --t
 // As open_model(), for --shape.
 Model open_shape(Engine& engine, const Arguments& arguments);
 
-// --ctx-size, --batch-size, --ubatch-size, --cache-type-k, --cache-type-v, those of them that the command has.
+// --ctx-size, --batch-size, --ubatch-size, --cache-type-k, --cache-type-v, --all-rows, those of them that the command
+// has.
 SessionOptions session_options(const Arguments& arguments);
 
 // Defaults, over them what the file recommends, over them what was given. An absent or negative seed stays 0: the
@@ -41,5 +45,6 @@ boost::json::object to_json(const SamplerOptions& options);
 boost::json::object to_json(const ModelInfo& info);
 boost::json::object engine_json(const Engine& engine);
 boost::json::object to_json(const SessionOptions& options);
+boost::json::object to_json(const RowCounts& rows);
 
 }  // namespace ingle::app

@@ -144,6 +144,43 @@ refuses 7 'no-such-directory' generate commands-page "$work/no-such-directory/pa
 touch "$work/folder"
 refuses 7 'folder' generate man "$work/folder/man"
 
+# Embeddings and scores, with a tiny model of random weights
+tiny=$(dirname "$0")/../models/golden/llama_tied.gguf
+refuses 2 'no model' embed -p hi
+refuses 2 'no model' score -p hi
+refuses 3 'absent.gguf' embed "$work/absent.gguf" -p hi
+refuses 2 "'max' is not known; it takes one of last, mean, cls" embed "$tiny" -p hi --pooling max
+refuses 2 'normalize and --no-normalize' embed "$tiny" -p hi --normalize --no-normalize
+refuses 2 'give one of them' embed "$tiny" -p hi -f "$work/text.gguf"
+refuses 2 '-p 2: the text is empty' embed "$tiny" -p hi -p ''
+printf 'one\n\nthree\n' > "$work/lines"
+refuses 2 'lines: line 2: the text is empty' embed "$tiny" -f "$work/lines"
+printf 'one\nand a longer line than that\n' > "$work/lines"
+refuses 2 'lines: line 2: the text has [0-9]* tokens, the context holds 8' embed "$tiny" -c 8 -f "$work/lines"
+refuses 2 'standard input: no text in it' embed "$tiny" < /dev/null
+refuses 2 'the text is empty' score "$tiny" -p ''
+refuses 2 'at least 2 are needed' score "$tiny" -p h
+refuses 2 'the text has 16 tokens, the context holds 8; --ctx-size 16 ' score "$tiny" -c 8 -p 'aaaaaaaaaaaaaaaa'
+printf 'abc\377def' > "$work/latin"
+refuses 2 'not UTF-8: byte 0xff at offset 3' score "$tiny" -f "$work/latin"
+refuses 2 '-p 1: not UTF-8' embed "$tiny" -p "$(cat "$work/latin")" -p x
+gives '^2  *a bee  *[-0-9.]*  1.0000  1.0000$' embed "$tiny" -p 'a cat' -p 'a bee' -p 'a bee' --similarity
+gives '"pooling":"last","normalized":true' embed "$tiny" -p 'a cat' --json
+gives '"rows":{"computed":[0-9]*,"skipped":[1-9]' embed "$tiny" -p 'a cat' --json
+gives '"skipped":0}' embed "$tiny" -p 'a cat' --json --all-rows
+gives '"skipped":0}' embed "$tiny" -p 'a cat' --json --pooling mean
+gives . embed "$tiny" -p 'a cat' -p 'a much longer text about cats'
+cp "$work/out" "$work/first"
+gives . embed "$tiny" -p 'a cat' -p 'a much longer text about cats' --all-rows
+if cmp -s "$work/out" "$work/first"; then passed=$((passed + 1)); else report 'embed --all-rows gives other numbers'; fi
+printf 'a cat\r\na much longer text about cats' | "$ingle" embed "$tiny" > "$work/out" 2> "$work/err"
+if cmp -s "$work/out" "$work/first"; then passed=$((passed + 1)); else report 'lines of a pipe are embedded otherwise than -p'; fi
+gives '^0  *100  .he.  *-  *-  *-$' score "$tiny" -p 'hello' --exact
+gives '^perplexity  [0-9.]*$' score "$tiny" -p 'hello'
+gives '^rows  *9 layer rows computed, 0 skipped' score "$tiny" -p 'hello'
+gives '"position":1,.*"top":\[.*,.*\]}$' score "$tiny" -p 'hello' --json --top 2
+gives '"scored":3,' score "$tiny" -p 'hello' --json
+
 # With a model
 if [ ! -f "$model" ]; then
   skip "checks with a model: no $model"

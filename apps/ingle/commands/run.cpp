@@ -12,7 +12,6 @@
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/setup.h"
 #include "apps/ingle/terminal.h"
-#include "apps/ingle/utf8.h"
 
 namespace ingle::app {
 namespace {
@@ -22,9 +21,7 @@ std::optional<std::string> one_prompt(const Arguments& arguments) {
   const bool prompt = arguments.given("prompt"), file = arguments.given("file");
   if (!prompt && !file && stdin_is_terminal()) return std::nullopt;
   std::string text = arguments.text("prompt");
-  if (const std::optional<size_t> bad = find_invalid_utf8(text))
-    fail(ErrorCode::kInvalidArgument, "-p: not UTF-8: byte {:#04x} at offset {}",
-         static_cast<unsigned char>(text[*bad]), *bad);
+  require_utf8(text, "-p");
   if (!prompt || file) {
     std::string read = read_text(file ? arguments.text("file") : "-");
     if (read.ends_with('\n')) read.pop_back();  // the end of the last line is no part of what is said

@@ -3,47 +3,25 @@
 
 #include "apps/ingle/commands.h"
 #include "apps/ingle/exit_code.h"
-#include "apps/ingle/fail.h"
-#include "apps/ingle/files.h"
 #include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/setup.h"
 #include "apps/ingle/table.h"
 #include "apps/ingle/terminal.h"
-#include "apps/ingle/utf8.h"
+#include "apps/ingle/token_json.h"
 
 namespace ingle::app {
 namespace {
 
-std::string text_of(const Arguments& arguments) {
-  if (arguments.given("prompt") && arguments.given("file"))
-    fail(ErrorCode::kInvalidArgument, "-p and -f: give one of them");
-  if (!arguments.given("prompt")) return read_text(arguments.given("file") ? arguments.text("file") : "-");
-  std::string text = arguments.text("prompt");
-  if (const std::optional<size_t> bad = find_invalid_utf8(text))
-    fail(ErrorCode::kInvalidArgument, "-p: not UTF-8: byte {:#04x} at offset {}",
-         static_cast<unsigned char>(text[*bad]), *bad);
-  return text;
-}
-
 std::string as_json(const Model& model, const std::vector<TokenId>& ids) {
   boost::json::array tokens;
-  for (const TokenId id : ids) {
-    const std::string piece = model.piece(id, true);
-    boost::json::object token{{"id", id}, {"piece", to_valid_utf8(piece)}, {"kind", model.token_kind(id)}};
-    if (find_invalid_utf8(piece)) {  // part of a character: the text cannot say which
-      boost::json::array bytes;
-      for (const char c : piece) bytes.push_back(static_cast<unsigned char>(c));
-      token["bytes"] = std::move(bytes);
-    }
-    tokens.push_back(std::move(token));
-  }
+  for (const TokenId id : ids) tokens.push_back(token_json(model, id));
   return json_text({{"count", ids.size()}, {"tokens", std::move(tokens)}}) + "\n";
 }
 
 int tokenize_text(const Arguments& arguments) {
   const std::filesystem::path path = model_path(arguments);
-  const std::string text = text_of(arguments);
+  const std::string text = given_text(arguments);
   Engine engine(engine_options(arguments));
   const Model model = open_model(engine, path, arguments, true);
   const std::vector<TokenId> ids =
