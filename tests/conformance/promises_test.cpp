@@ -10,7 +10,7 @@
 
 #include "tests/conformance/cache.h"
 #include "tests/conformance/data.h"
-#include "tests/conformance/machine.h"
+#include "tests/conformance/promises.h"
 
 namespace {
 std::atomic<int64_t> allocations{0};
@@ -28,56 +28,10 @@ std::atomic<int64_t> allocations{0};
 [[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace ingle::conformance {
+
+int64_t allocation_count() noexcept { return allocations.load(); }
+
 namespace {
-
-class PromisesTest : public testing::TestWithParam<std::string> {
- protected:
-  // One backend per thread count.
-  static std::vector<Machine> machines() {
-    std::vector<Machine> result;
-    for (const Machine& machine : every_machine()) {
-      if (machine.isa == GetParam() && machine.threads == 1) {
-        for (int threads : {1, 2, 3}) {
-          if (machine.emulated && threads == 2) continue;
-          result.push_back(machine);
-          result.back().threads = threads;
-        }
-      }
-    }
-    return result;
-  }
-};
-
-const std::vector<int64_t> kBatches = {1, 2, 3, 4, 5, 6, 7, 8, 9, 50, 200};
-
-// results[row] of `compute(first, rows)`: each row alone with one thread, then in batches that start at several places.
-template <class Compute>
-void expect_same_rows(const std::vector<Machine>& machines, int64_t total, const std::string& what, Compute compute) {
-  std::vector<std::vector<float>> alone;
-  for (const Machine& machine : machines) {
-    if (machine.emulated) total = std::min<int64_t>(total, 60);
-    for (int64_t batch : kBatches) {
-      for (int64_t first = 0; first + batch <= total;
-           first += batch == 1 ? (alone.size() == static_cast<size_t>(total) ? 37 : 1) : std::max<int64_t>(batch, 67)) {
-        const std::vector<std::vector<float>> rows = compute(machine, first, batch);
-        for (int64_t r = 0; r < batch; ++r) {
-          const auto index = static_cast<size_t>(first + r);
-          if (alone.size() == index) alone.push_back(rows[static_cast<size_t>(r)]);
-          const std::vector<float>&got = rows[static_cast<size_t>(r)], &want = alone[index];
-          ASSERT_EQ(std::memcmp(got.data(), want.data(), want.size() * sizeof(float)), 0)
-              << what << ": row " << index << " differs in a batch of " << batch << " with " << machine.threads
-              << " threads";
-        }
-      }
-    }
-  }
-}
-
-std::vector<std::vector<float>> rows_of(const Tensor& t) {
-  std::vector<std::vector<float>> rows;
-  for (int64_t r = 0; r < t.rows(); ++r) rows.emplace_back(t.row(r), t.row(r) + t.row_size());
-  return rows;
-}
 
 TEST_P(PromisesTest, ARowOfLinearDoesNotDependOnItsBatch) {
   const auto any = machines()[0].backend();
@@ -236,28 +190,18 @@ TEST_P(PromisesTest, AStepAllocatesNothingOnceItsSizesHaveBeenSeen) {
       }
       ops->begin_step();  // joins what the last step needed
       const size_t arena = ops->arena_bytes();
-      const int64_t before = allocations.load();
+      const int64_t before = allocation_count();
       for (int i = 0; i < 3; ++i) {
         run(prompt);
         run(token);
       }
-      EXPECT_EQ(allocations.load(), before) << format_of(type).name << ", " << machine.threads << " threads";
+      EXPECT_EQ(allocation_count(), before) << format_of(type).name << ", " << machine.threads << " threads";
       EXPECT_EQ(ops->arena_bytes(), arena) << format_of(type).name << ", " << machine.threads << " threads";
     }
   }
 }
 
-std::vector<std::string> every_isa() {
-  std::vector<std::string> names;
-  for (const Machine& machine : every_machine()) {
-    if (machine.threads == 1) names.push_back(machine.isa);
-  }
-  return names;
-}
-
-INSTANTIATE_TEST_SUITE_P(Isa, PromisesTest, testing::ValuesIn(every_isa()), [](const auto& info) {
-  return machine_name({Machine{info.param, nullptr, 1, false}, info.index});
-});
+INSTANTIATE_TEST_SUITE_P(Isa, PromisesTest, testing::ValuesIn(every_isa()), isa_test_name);
 
 }  // namespace
 }  // namespace ingle::conformance

@@ -36,6 +36,7 @@ struct QuantizedRows {
 // What Tensor::memo points to.
 struct TensorMemo {
   QuantizedRows quantized[2];  // in one term and in two; data is null until somebody needs it
+  int64_t layer[2] = {0, 0};  // the layer of the step whose memory they lie in: they go with it, a kept tensor does not
 };
 
 }  // namespace ingle::cpu

@@ -22,12 +22,15 @@ void CpuOps::begin_step() {
   arena_.reset();
   step_arena_.reset();
   layer_mark_ = arena_.mark();
+  memory_layer_ = 0;
+  kept_ = -1;
   rope_table_count_ = 0;
   layer_ = -1;
 }
 
 Tensor CpuOps::end_layer(Tensor x) {
   arena_.rewind(layer_mark_);
+  ++memory_layer_;
   if (x.empty()) return x;
   // x moves to where the layer began, which its old place may overlap; nothing is written there before it has moved. A
   // residual stream that is added to in place already stands there.

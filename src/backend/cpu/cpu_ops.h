@@ -19,7 +19,10 @@ class CpuOps final : public Ops {
 
   void begin_step() override;
   void set_layer(int layer) override { layer_ = layer; }
-  void keep() override { layer_mark_ = arena_.mark(); }
+  void keep() override {
+    layer_mark_ = arena_.mark();
+    kept_ = memory_layer_++;
+  }
   Tensor end_layer(Tensor x) override;
   Tensor embed(const Matrix& table, std::span<const int32_t> tokens, const EmbedOptions& options, Into into) override;
   Tensor linear(const Linear& w, Tensor x, Into into) override;
@@ -118,7 +121,9 @@ class CpuOps final : public Ops {
   Arena arena_;       // tensors and their int8 forms
   Arena step_arena_;  // what lasts the whole step: rope tables
   Arena::Mark layer_mark_;
-  AlignedBuffer scratch_;  // one part per thread
+  int64_t memory_layer_ = 0;  // counts keep() and end_layer() in this step
+  int64_t kept_ = -1;         // memory of layers up to this one stays
+  AlignedBuffer scratch_;     // one part per thread
   size_t scratch_per_thread_ = 0;
   int layer_ = -1;
   static constexpr int kRopeTables = 8;

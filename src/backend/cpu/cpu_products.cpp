@@ -47,8 +47,11 @@ const QuantizedRows* CpuOps::quantize(const Tensor& x, bool fine) {
   INGLE_CHECK(x.row_size() % 32 == 0);
   auto* memo = static_cast<TensorMemo*>(x.memo);
   if (memo == nullptr) memo = make_memo();
-  QuantizedRows& q = memo->quantized[fine ? 1 : 0];
-  if (q.data == nullptr) {
+  const int form = fine ? 1 : 0;
+  QuantizedRows& q = memo->quantized[form];
+  const int64_t lies_in = memo->layer[form];
+  if (q.data == nullptr || (lies_in != memory_layer_ && lies_in > kept_)) {
+    memo->layer[form] = memory_layer_;
     q = QuantizedRows(x.rows(), x.row_size(), fine, kernels_.tile_tokens);
     q.data = arena_.allocate_array<uint8_t>(static_cast<int64_t>(q.bytes()));
     quantize_rows(q, x.data);
