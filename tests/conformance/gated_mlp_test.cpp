@@ -18,9 +18,6 @@ struct Mlp {
   bool fine_down = false;
 };
 
-// Hidden values go through one rounding to bytes. Where a kernel's hidden number differs in its last digits, that
-// rounding may fall to the other side, so a result may be off by a step of one hidden number; the rest of the
-// difference is rounding as in any product.
 void compare_mlp(const Machine& machine, const Mlp& mlp, int64_t rows, Precision precision = Precision::kDefault) {
   const auto backend = machine.backend(precision);
   const auto ops = backend->make_ops();
@@ -42,29 +39,16 @@ void compare_mlp(const Machine& machine, const Mlp& mlp, int64_t rows, Precision
   ASSERT_EQ(result.rows(), rows);
   ASSERT_EQ(result.row_size(), mlp.out);
 
-  const Product gates(*g, gate, x.row(0), rows, bias(bg)), ups(*u, up, x.row(0), rows, bias(bu));
-  std::vector<float> hidden(static_cast<size_t>(rows * mlp.hidden));
-  for (size_t i = 0; i < hidden.size(); ++i) {
-    const double a = mlp.act == Activation::kSilu ? silu(gates.values[i]) : gelu(gates.values[i]);
-    hidden[i] = static_cast<float>(a * ups.values[i]);
-  }
-  const Product expected(*d, down, hidden.data(), rows, bias(bd), mlp.fine_down);
+  const GatedProduct expected({*g, gate, bias(bg)}, {*u, up, bias(bu)}, {*d, down, bias(bd), mlp.fine_down}, mlp.act,
+                              x.row(0), rows);
   for (int64_t r = 0; r < rows; ++r) {
-    const float* h = hidden.data() + r * mlp.hidden;
-    double step = 0;  // of the coarsest block; 0 where nothing is rounded
-    for (int64_t i = 0; takes_int8(*d) && i < mlp.hidden; ++i) step = std::max(step, std::fabs(h[i]) / 127.0);
     for (int64_t o = 0; o < mlp.out; ++o) {
-      double largest = 0;
-      for (int64_t i = 0; i < mlp.hidden; ++i)
-        largest = std::max(largest, std::fabs(static_cast<double>(down.row(o)[i])));
       const double want = expected.value(r, o), got = result.row(r)[o];
-      // 4: the hidden numbers themselves are products of sums, each with an error of its own.
-      const double error = 4 * expected.error(r, o) + 1.01 * step * largest;
       const std::string what =
           fmt::format("{} {} {}, {} rows, {}, {}: row {}, output {}", format_of(mlp.gate).name, format_of(mlp.up).name,
                       format_of(mlp.down).name, rows, mlp.act == Activation::kSilu ? "silu" : "gelu",
                       mlp.biases ? "biases" : "no biases", r, o);
-      ASSERT_LE(std::fabs(got - want), error) << what << ": " << got << ", not " << want;
+      ASSERT_LE(std::fabs(got - want), expected.error(r, o)) << what << ": " << got << ", not " << want;
       const double old = before[static_cast<size_t>(r * mlp.out + o)],
                    added = sum[static_cast<size_t>(r * mlp.out + o)];
       ASSERT_LE(std::fabs(added - (got + old)), 1e-6 * (std::fabs(got) + std::fabs(old))) << what << ", added";

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -34,15 +35,7 @@ inline std::vector<double> int8_row(const float* x, int64_t n, bool fine) {
 
 inline bool takes_int8(const Matrix& m) { return m.layout.find("int8") != std::string::npos; }
 
-inline double dot(const double* a, const double* b, int64_t n) {
-  double sum[4] = {};
-  int64_t i = 0;
-  for (; i + 4 <= n; i += 4) {
-    for (int j = 0; j < 4; ++j) sum[j] += a[i + j] * b[i + j];
-  }
-  for (; i < n; ++i) sum[0] += a[i] * b[i];
-  return (sum[0] + sum[1]) + (sum[2] + sum[3]);
-}
+inline double dot(const double* a, const double* b, int64_t n) { return std::transform_reduce(a, a + n, b, 0.0); }
 
 // x W^T + bias of rows [rows, in], by the definition that belongs to the layout of `m`. `error` is what a result may be
 // away by: 1e-5 of |x| |w| / sqrt(n), the size that a sum of n such terms with random signs has.
@@ -80,6 +73,54 @@ struct Product {
 
 inline double silu(double x) { return x / (1.0 + std::exp(-x)); }
 inline double gelu(double x) { return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x))); }
+
+// down(act(gate x) * (up x)) of rows. Hidden values go through one rounding to bytes where `down` takes bytes. Where a
+// kernel's hidden number differs in its last digits, that rounding may fall to the other side, so a result may be off
+// by a step of one hidden number; the rest of `error` is rounding as in any product.
+struct GatedProduct {
+  struct Part {
+    const Matrix& matrix;
+    const Weights& weights;
+    const float* bias = nullptr;
+    bool fine = false;
+  };
+  GatedProduct(const Part& gate, const Part& up, const Part& down, Activation act, const float* x, int64_t rows)
+      : out(down.weights.rows) {
+    const Product gates(gate.matrix, gate.weights, x, rows, gate.bias, gate.fine),
+        ups(up.matrix, up.weights, x, rows, up.bias, up.fine);
+    const int64_t n = down.weights.columns;
+    std::vector<float> hidden(static_cast<size_t>(rows * n));
+    for (size_t i = 0; i < hidden.size(); ++i) {
+      const double a = act == Activation::kSilu ? silu(gates.values[i]) : gelu(gates.values[i]);
+      hidden[i] = static_cast<float>(a * ups.values[i]);
+    }
+    Product result(down.matrix, down.weights, hidden.data(), rows, down.bias, down.fine);
+    values = std::move(result.values);
+    errors = std::move(result.errors);
+    std::vector<double> largest(static_cast<size_t>(out));  // weight of an output
+    for (int64_t o = 0; o < out; ++o) {
+      for (int64_t i = 0; i < n; ++i) {
+        double& size = largest[static_cast<size_t>(o)];
+        size = std::max(size, std::fabs(static_cast<double>(down.weights.row(o)[i])));
+      }
+    }
+    for (int64_t r = 0; r < rows; ++r) {
+      double step = 0;  // of the coarsest block; 0 where nothing is rounded
+      for (int64_t i = 0; takes_int8(down.matrix) && i < n; ++i)
+        step = std::max(step, std::fabs(static_cast<double>(hidden[static_cast<size_t>(r * n + i)])) / 127.0);
+      for (int64_t o = 0; o < out; ++o) {
+        double& error = errors[static_cast<size_t>(r * out + o)];
+        // 4: the hidden numbers themselves are products of sums, each with an error of its own.
+        error = 4 * error + 1.01 * step * largest[static_cast<size_t>(o)];
+      }
+    }
+  }
+  double value(int64_t row, int64_t column) const { return values[static_cast<size_t>(row * out + column)]; }
+  double error(int64_t row, int64_t column) const { return errors[static_cast<size_t>(row * out + column)]; }
+
+  int64_t out;
+  std::vector<double> values, errors;
+};
 
 // A head's row as a cache of this type gives it back.
 inline std::vector<double> cached(DType type, const float* x, int64_t n) {
