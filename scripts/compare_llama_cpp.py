@@ -11,6 +11,11 @@ Needs a Python with `llama-cpp-python` (0.3.36 was used; build it with CMAKE_ARG
       LOGITS is what `ingle perplexity MODEL -f TEXT --exact --save-logits LOGITS` has kept. Reads the same windows with llama.cpp and
       prints its perplexity and its mean KL divergence from the exact distributions, for comparison with
       `ingle perplexity MODEL --kl LOGITS`.
+
+  compare_llama_cpp.py answers MODEL [--threads 2]
+      llama.cpp's mean KL divergence from transformers (float32, on the same file; needs torch and transformers) over the 640 tokens of the
+      ten answers in tests/models/data/smollm2_expected.json. ingle's is asserted by models_test,
+      SmolLm2.DefaultPrecisionStaysCloserToExactThanThePeer, which records it in its XML output.
 """
 
 import argparse
@@ -180,9 +185,37 @@ def kl(args):
           f"same top token {100 * same / len(d):.2f} %")
 
 
+def answers(args):
+    import pathlib
+
+    import numpy
+    import torch
+    import transformers
+
+    path = pathlib.Path(args.model)
+    model = transformers.AutoModelForCausalLM.from_pretrained(str(path.parent), gguf_file=path.name, dtype=torch.float32).eval()
+    listing = pathlib.Path(__file__).resolve().parent.parent / "tests/models/data/smollm2_expected.json"
+    engine = Llama(args.model, int(args.threads.split(",")[0]), 4096)
+    divergences = []
+    for answer in json.loads(listing.read_text())["answers"]:
+        tokens = answer["prompt"] + answer["generated"][:-1]
+        with torch.no_grad():
+            exact = torch.log_softmax(model(torch.tensor([tokens])).logits[0].double(), dim=-1).numpy()
+        engine.clear()
+        engine.read(tokens, wanted="all")
+        for i in range(len(answer["prompt"]) - 1, len(tokens)):
+            row = engine.row(i)
+            row -= row.max()
+            logs = row - numpy.log(numpy.exp(row).sum())
+            divergences.append(float((numpy.exp(exact[i]) * (exact[i] - logs)).sum()))
+    d = numpy.array(divergences)
+    print(f"llama.cpp: {len(d)} tokens, KL divergence mean {d.mean():.6f} +/- {d.std() / len(d) ** 0.5:.6f}, median "
+          f"{numpy.median(d):.6f}, 99 % {numpy.quantile(d, 0.99):.6f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["speed", "kl", "child"])
+    parser.add_argument("what", choices=["speed", "kl", "answers", "child"])
     parser.add_argument("model")
     parser.add_argument("logits", nargs="?")
     parser.add_argument("--ingle", default="ingle")
@@ -195,7 +228,7 @@ def main():
     args = parser.parse_args()
     if args.what == "kl" and not args.logits:
         parser.error("kl needs the file of ingle perplexity --save-logits")
-    {"speed": speed, "kl": kl, "child": llama_child}[args.what](args)
+    {"speed": speed, "kl": kl, "answers": answers, "child": llama_child}[args.what](args)
 
 
 if __name__ == "__main__":
