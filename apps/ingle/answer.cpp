@@ -64,7 +64,8 @@ std::string statistics_line(const Generation& generation) {
   const auto rate = [](double value) { return value > 0 ? fmt::format(", {:.1f} tokens/s", value) : std::string(); };
   return fmt::format("prompt {} tokens{}{}; answer {} tokens{}", generation.prompt_tokens,
                      generation.reused_tokens > 0 ? fmt::format(" ({} reused)", generation.reused_tokens) : "",
-                     rate(prompt_rate(generation)), generation.tokens.size(), rate(generation_rate(generation)));
+                     rate(prompt_rate(generation)), generation.tokens.size(), rate(generation_rate(generation))) +
+         fmt::format("; layer rows {} computed, {} skipped", generation.rows.computed, generation.rows.skipped);
 }
 
 boost::json::object to_json(const Generation& generation) {
@@ -74,6 +75,7 @@ boost::json::object to_json(const Generation& generation) {
        {{"prompt", generation.prompt_tokens},
         {"reused", generation.reused_tokens},
         {"generated", generation.tokens.size()}}},
+      {"rows", to_json(generation.rows)},
       {"timings",
        {{"prompt_seconds", generation.prompt_seconds},
         {"generation_seconds", generation.generation_seconds},

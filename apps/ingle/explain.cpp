@@ -86,6 +86,29 @@ std::string explain_placements(std::span<const TensorPlacement> placements) {
   return text;
 }
 
+std::string explain_rows(std::span<const LayerRowsPlan> plan) {
+  // Layers whose rows are alike share a line; the caches they read are listed once each.
+  struct Line {
+    int first, last;
+    std::string rows;
+    std::vector<std::string> caches;
+  };
+  std::vector<Line> lines;
+  for (const LayerRowsPlan& part : plan) {
+    if (lines.empty() || lines.back().rows != part.rows) lines.push_back({part.first, part.last, part.rows, {}});
+    Line& line = lines.back();
+    line.last = part.last;
+    if (std::ranges::find(line.caches, part.cache) == line.caches.end()) line.caches.push_back(part.cache);
+  }
+  std::string text = "rows of a prompt\n";
+  for (const Line& line : lines) {
+    const std::string layers = line.first == line.last ? fmt::format("layer {}", line.first)
+                                                       : fmt::format("layers {}-{}", line.first, line.last);
+    text += fmt::format("    {}: {}; cache: {}\n", layers, line.rows, fmt::join(line.caches, ", "));
+  }
+  return text;
+}
+
 std::string profile_tables(std::span<const ProfileLine> lines, std::string_view title) {
   std::map<std::string, Sum> operations;
   std::map<int, Sum> layers;

@@ -12,6 +12,9 @@ namespace ingle::app {
 // One line per type, layout and reason, with the tensors it is true of: "blk.*.attn_q.weight".
 std::string explain_placements(std::span<const TensorPlacement> placements);
 
+// Which rows of a prompt run in which layers.
+std::string explain_rows(std::span<const LayerRowsPlan> plan);
+
 // A table by operation and one by layer: time, share, bytes, GB/s, GOP/s. `title` names what was measured.
 std::string profile_tables(std::span<const ProfileLine> lines, std::string_view title);
 

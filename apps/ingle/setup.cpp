@@ -124,7 +124,7 @@ Model open_with_progress(Engine& engine, const Arguments& arguments, const std::
     note("device: {}{}", engine.device(), engine.exact() ? ", exact" : "");
   }
   if (arguments.syntax().find("explain") && arguments.flag("explain"))
-    write_stderr(explain_placements(model.explain()));
+    write_stderr(explain_placements(model.explain()) + explain_rows(model.explain_rows()));
   return model;
 }
 
