@@ -56,6 +56,16 @@ TEST(Pooling, HasTheNamesOfOptionsAndTheNumbersOfFiles) {
   for (const char* other : {"0", "4", "", "mean"}) EXPECT_FALSE(pooling_of_type(other)) << other;
 }
 
+TEST(Pooling, IsReadFromTheKeyOfTheArchitecture) {
+  FileInfo file;
+  file.metadata = {
+      {"bert.pooling_type", "u32", "2"}, {"llama.pooling_type", "u32", "1"}, {"qwen3.pooling_type", "u32", "4"}};
+  EXPECT_EQ(pooling_in(file, "llama"), Pooling::kMean);
+  EXPECT_EQ(pooling_in(file, "bert"), Pooling::kCls);
+  EXPECT_EQ(pooling_in(file, "qwen3"), std::nullopt);  // 4 is no pooling of rows
+  EXPECT_EQ(pooling_in(file, "qwen2"), std::nullopt);
+}
+
 TEST(Cosine, IsThatOfTheAngle) {
   EXPECT_DOUBLE_EQ(cosine(std::vector<float>{1, 0}, std::vector<float>{1, 1}), std::sqrt(0.5));
   EXPECT_DOUBLE_EQ(cosine(std::vector<float>{2, 0}, std::vector<float>{0, 3}), 0);

@@ -26,11 +26,9 @@ struct ChosenPooling {
 
 ChosenPooling choose_pooling(const Arguments& arguments, const std::filesystem::path& path, const Model& model) {
   if (arguments.given("pooling")) return {*find_pooling(arguments.text("pooling")), "as given"};
-  const std::string key = model.info().architecture + ".pooling_type";
-  for (const MetadataEntry& entry : inspect(path).metadata)
-    if (entry.key == key)
-      if (const std::optional<Pooling> pooling = pooling_of_type(entry.value)) return {*pooling, "as the file says"};
-  return {Pooling::kLast, "since the file names none"};
+  if (const std::optional<Pooling> pooling = pooling_in(inspect(path), model.info().architecture))
+    return {*pooling, "as the file says"};
+  return {Pooling::kLast, "since the file asks for no other"};
 }
 
 std::vector<Tokens> tokenize_texts(const Model& model, const std::vector<PlacedText>& texts, int64_t context) {
@@ -160,17 +158,15 @@ Command embed_command() {
       {.name = "embed",
        .summary = "turn texts into vectors, or compare them",
        .description =
-           "Reads every text and prints its embedding, a line of numbers for each: the model's last hidden row, normed "
-           "as "
-           "its output layer reads it, of the last token, of the first, or the mean over all. Texts come from -p, or "
-           "are "
-           "the lines of -f or standard input; they are read together, each as a sequence of its own. Any model will "
-           "do; "
-           "one made for embeddings does it well, and often says in its file which rows to take.\n\n"
+           "Reads every text and prints its embedding, a line of numbers for each: the model's last hidden row, "
+           "normed as its output layer reads it, of the last token, of the first, or the mean over all. Texts come "
+           "from -p, or are the lines of -f or standard input; they are read together, each as a sequence of its own. "
+           "Any model will do; one made for embeddings does it well, and often says in its file which rows to "
+           "take.\n\n"
            "Where the last token's row is all that is wanted, rows that nobody reads are not computed; -v and --json "
-           "say how "
-           "many. A text that is longer than the context is an error: nothing is cut off. In a model that reads from "
-           "left to right the first token has seen no other, so --pooling cls is for files that ask for it.",
+           "say how many. A text that is longer than the context is an error: nothing is cut off. In a model that "
+           "reads from left to right the first token has seen no other, so --pooling cls is for files that ask for "
+           "it.",
        .positionals = {{.name = "MODEL",
                         .help = "A GGUF file, or a catalogue name: smollm2",
                         .kind = ValueKind::kFile}},

@@ -1,6 +1,7 @@
 #include "apps/ingle/embed/pooling.h"
 
 #include <cmath>
+#include <string>
 
 namespace ingle::app {
 namespace {
@@ -33,6 +34,13 @@ std::optional<Pooling> find_pooling(std::string_view name) noexcept {
 std::optional<Pooling> pooling_of_type(std::string_view number) noexcept {
   for (const Named& named : kNamed)
     if (named.type == number) return named.pooling;
+  return std::nullopt;
+}
+
+std::optional<Pooling> pooling_in(const FileInfo& file, std::string_view architecture) {
+  const std::string key = std::string(architecture) + ".pooling_type";
+  for (const MetadataEntry& entry : file.metadata)
+    if (entry.key == key) return pooling_of_type(entry.value);
   return std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ingle/inspect.h"
 #include "ingle/session.h"
 
 namespace ingle::app {
@@ -16,7 +17,9 @@ enum class Pooling { kMean, kCls, kLast };  // of all rows, the first row, the l
 std::string_view to_string(Pooling pooling) noexcept;                      // "mean", "cls", "last"
 std::optional<Pooling> find_pooling(std::string_view name) noexcept;       // by that name
 std::optional<Pooling> pooling_of_type(std::string_view number) noexcept;  // by GGUF's: "1", "2", "3"
-Want wanted_rows(Pooling pooling) noexcept;                                // what an evaluate() has to deliver
+// What a model file asks for in ARCHITECTURE.pooling_type, if that is a pooling of rows.
+std::optional<Pooling> pooling_in(const FileInfo& file, std::string_view architecture);
+Want wanted_rows(Pooling pooling) noexcept;  // what an evaluate() has to deliver
 
 // Takes the wanted rows of one text in ascending position. Sums are double.
 class Pooler {
