@@ -153,8 +153,10 @@ class ScheduleDraw {
       std::ranges::sort(s_.taps);
       s_.taps.erase(std::unique(s_.taps.begin(), s_.taps.end()), s_.taps.end());
     }
+    // Some have few sequences that grow long: past the blocks that a window lets go.
+    long_ = draw_.one_in(6);
     create();
-    for (int64_t i = draw_.between(3, 14); i > 0; --i) step();
+    for (int64_t i = long_ ? draw_.between(8, 14) : draw_.between(3, 14); i > 0; --i) step();
     return s_;
   }
 
@@ -165,7 +167,7 @@ class ScheduleDraw {
   };
 
   TokenId token() { return static_cast<TokenId>(draw_.below(vocab_)); }
-  bool room() const { return live_.size() < kSequences; }
+  bool room() const { return std::ssize(live_) < (long_ ? 2 : kSequences); }
   Live& any() { return live_[static_cast<size_t>(draw_.below(static_cast<int64_t>(live_.size())))]; }
 
   void create() {
@@ -220,6 +222,7 @@ class ScheduleDraw {
     Run run{.sequence = live.name, .tokens = {}};
     const int64_t kind = draw_.below(10);
     int64_t count = kind < 3 ? 1 : kind < 6 ? draw_.between(0, 8) : draw_.between(0, 40);
+    if (long_) count = draw_.between(20, 40);
     // One position stays free for the token that every sequence is continued by at the end.
     count = std::min(count, kContext - 1 - static_cast<int64_t>(live.text.size()));
     const bool as_in_story = draw_.one_in(2);
@@ -255,6 +258,7 @@ class ScheduleDraw {
   std::vector<TokenId> story_;
   std::vector<Live> live_;
   int names_ = 0;
+  bool long_ = false;
   Schedule s_;
 };
 

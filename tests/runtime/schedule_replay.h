@@ -250,7 +250,7 @@ inline std::string differs_from_reading_alone(const Model& model, const Schedule
 struct Verdict {
   std::string fault;  // empty: none
   RowCounts sparing;
-  int64_t rows = 0, reused = 0, cancelled = 0, refused = 0;
+  int64_t rows = 0, late = 0, reused = 0, cancelled = 0, refused = 0;  // late: rows from position 128 on
 };
 
 // `alone`: the model to read every text alone with (it may have another number of threads); nullptr: not done.
@@ -259,6 +259,7 @@ inline Verdict judge(const Model& model, const Schedule& s, const Model* alone) 
   Verdict verdict{.fault = difference(sparing, every),
                   .sparing = sparing.counts,
                   .rows = static_cast<int64_t>(sparing.rows.size()),
+                  .late = std::ranges::count_if(sparing.rows, [](const Row& r) { return r.position >= 128; }),
                   .reused = sparing.reused,
                   .cancelled = sparing.cancelled,
                   .refused = sparing.refused};

@@ -69,7 +69,8 @@ TEST_P(ScheduleTest, OfDrawnSchedulesEveryDeliveredRowIsTheSame) {
   const uint64_t count = number_from("INGLE_SCHEDULES", 2000), first = number_from("INGLE_FIRST_SCHEDULE", 1);
   const auto mine = static_cast<uint64_t>(std::ranges::find(kModels, GetParam()) - kModels.begin());
   const std::vector<Combination> one = combinations(1), two = combinations(2);
-  int64_t schedules = 0, alone = 0, computed = 0, skipped = 0, tokens = 0, rows = 0, reused = 0, cancelled = 0;
+  int64_t schedules = 0, alone = 0, computed = 0, skipped = 0, tokens = 0, rows = 0, late = 0, reused = 0,
+          cancelled = 0;
   for (uint64_t seed = first; seed < first + count; ++seed) {
     if (seed % kModels.size() != mine) continue;
     const uint64_t turn = seed / kModels.size();
@@ -96,15 +97,18 @@ TEST_P(ScheduleTest, OfDrawnSchedulesEveryDeliveredRowIsTheSame) {
     skipped += verdict.sparing.skipped;
     tokens += verdict.sparing.tokens;
     rows += verdict.rows;
+    late += verdict.late;
     reused += verdict.reused;
     cancelled += verdict.cancelled;
   }
   fmt::print(
-      "{}: {} schedules ({} also alone), {} tokens, {} of {} layer rows skipped, {} rows compared, {} tokens reused, "
+      "{}: {} schedules ({} also alone), {} tokens, {} of {} layer rows skipped, {} rows compared, {} of them from "
+      "position 128 on, {} tokens reused, "
       "{} calls cancelled\n",
-      GetParam(), schedules, alone, tokens, skipped, computed + skipped, rows, reused, cancelled);
+      GetParam(), schedules, alone, tokens, skipped, computed + skipped, rows, late, reused, cancelled);
   if (schedules < 30) return;  // too few for what follows
   EXPECT_GT(skipped, 0);
+  EXPECT_GT(late, 0);
   EXPECT_GT(reused, 0);
   EXPECT_GT(cancelled, 0);
 }
