@@ -16,6 +16,10 @@ namespace ingle {
 // A matrix of this deviation keeps inputs around 1 around 1, a little above, so that nothing dies out.
 inline double matrix_deviation(int64_t inputs) { return 1.2 / std::sqrt(static_cast<double>(inputs)); }
 
+// Gemma multiplies embeddings by sqrt(d) and multiplies by them again for the logits: larger ones would make every
+// token predict itself, whatever the layers do.
+inline double gemma_embedding_deviation(int64_t d_model) { return 0.5 / std::sqrt(static_cast<double>(d_model)); }
+
 class ShapeBuilder {
  public:
   ShapeBuilder(std::string_view name, std::string_view architecture, std::string_view description) {

@@ -96,7 +96,7 @@ ModelShape make_gemma3n_shape(size_t index, bool with_vocabulary) {
   set_keys(b, m);
   b.vocabulary(kVocab, with_vocabulary);
 
-  b.table("token_embd", kD, kVocab, matrix_deviation(kD));
+  b.table("token_embd", kD, kVocab, gemma_embedding_deviation(kD));
   b.table("per_layer_token_embd", kPerLayer * m.layers, kVocab, matrix_deviation(kPerLayer));
   b.matrix("per_layer_model_proj", kD, kPerLayer * m.layers, ShapeTensor::Storage::kEightBits);
   b.gain("per_layer_proj_norm", kPerLayer);

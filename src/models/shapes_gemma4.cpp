@@ -136,7 +136,7 @@ ModelShape make_gemma4_shape(size_t index, bool with_vocabulary) {
   set_keys(b, m);
   b.vocabulary(kVocab, with_vocabulary);
 
-  b.table("token_embd", m.d_model, kVocab, matrix_deviation(m.d_model));
+  b.table("token_embd", m.d_model, kVocab, gemma_embedding_deviation(m.d_model));
   if (m.per_layer > 0) {
     b.table("per_layer_token_embd", m.per_layer * m.layers, kVocab, matrix_deviation(m.per_layer));
     b.matrix("per_layer_model_proj", m.d_model, m.per_layer * m.layers, ShapeTensor::Storage::kEightBits);
