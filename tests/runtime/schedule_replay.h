@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <cstring>
+#include <exception>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <span>
@@ -111,6 +113,7 @@ class Replay {
       session_.evaluate(requests,
                         [&](const ResultRow& row) { take(row.run, -1, row.position, row.logits, row.hidden); });
     } catch (const Error& error) {
+      if (error.code() == ErrorCode::kInternal) throw;
       (error.code() == ErrorCode::kCancelled ? outcome_.cancelled : outcome_.refused) += 1;
       note(error.what());
     }
@@ -255,17 +258,22 @@ struct Verdict {
 
 // `alone`: the model to read every text alone with (it may have another number of threads); nullptr: not done.
 inline Verdict judge(const Model& model, const Schedule& s, const Model* alone) {
-  const Outcome sparing = replay(model, s, false), every = replay(model, s, true);
-  Verdict verdict{.fault = difference(sparing, every),
-                  .sparing = sparing.counts,
-                  .rows = static_cast<int64_t>(sparing.rows.size()),
-                  .late = std::ranges::count_if(sparing.rows, [](const Row& r) { return r.position >= 128; }),
-                  .reused = sparing.reused,
-                  .cancelled = sparing.cancelled,
-                  .refused = sparing.refused};
-  if (verdict.fault.empty()) verdict.fault = wrong_counts(sparing.counts, every.counts);
-  if (verdict.fault.empty()) verdict.fault = not_finite(sparing);
-  if (verdict.fault.empty() && alone != nullptr) verdict.fault = differs_from_reading_alone(*alone, s, sparing);
+  Verdict verdict;
+  try {
+    const Outcome sparing = replay(model, s, false), every = replay(model, s, true);
+    verdict = {.fault = difference(sparing, every),
+               .sparing = sparing.counts,
+               .rows = std::ssize(sparing.rows),
+               .late = std::ranges::count_if(sparing.rows, [](const Row& r) { return r.position >= 128; }),
+               .reused = sparing.reused,
+               .cancelled = sparing.cancelled,
+               .refused = sparing.refused};
+    if (verdict.fault.empty()) verdict.fault = wrong_counts(sparing.counts, every.counts);
+    if (verdict.fault.empty()) verdict.fault = not_finite(sparing);
+    if (verdict.fault.empty() && alone != nullptr) verdict.fault = differs_from_reading_alone(*alone, s, sparing);
+  } catch (const std::exception& error) {  // what a session throws for its own mistakes, or outside evaluate()
+    verdict.fault = fmt::format("throws: {}", error.what());
+  }
   return verdict;
 }
 

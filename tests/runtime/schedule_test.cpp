@@ -101,12 +101,12 @@ TEST_P(ScheduleTest, OfDrawnSchedulesEveryDeliveredRowIsTheSame) {
     reused += verdict.reused;
     cancelled += verdict.cancelled;
   }
-  fmt::print(
-      "{}: {} schedules ({} also alone), {} tokens, {} of {} layer rows skipped, {} rows compared, {} of them from "
-      "position 128 on, {} tokens reused, "
-      "{} calls cancelled\n",
-      GetParam(), schedules, alone, tokens, skipped, computed + skipped, rows, late, reused, cancelled);
-  if (schedules < 30) return;  // too few for what follows
+  fmt::print("{}: {} schedules ({} also alone) on {} engines, {} tokens, {} of {} layer rows skipped, ", GetParam(),
+             schedules, alone, loaded_.size(), tokens, skipped, computed + skipped);
+  fmt::print("{} rows compared ({} from position 128 on), {} tokens reused, {} calls cancelled\n", rows, late, reused,
+             cancelled);
+  if (schedules < 150) return;  // too few for what follows
+  EXPECT_EQ(loaded_.size(), one.size() + two.size());
   EXPECT_GT(skipped, 0);
   EXPECT_GT(late, 0);
   EXPECT_GT(reused, 0);
