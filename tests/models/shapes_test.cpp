@@ -142,7 +142,8 @@ TEST(Shapes, AnUnknownNameListsTheKnown) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
-    EXPECT_TRUE(std::string(error.what()).starts_with("there is no shape 'no-such-model'; known are smollm2-135m, qwen3-0.6b"));
+    EXPECT_TRUE(
+        std::string(error.what()).starts_with("there is no shape 'no-such-model'; known are smollm2-135m, qwen3-0.6b"));
   }
 }
 
