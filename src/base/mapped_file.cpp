@@ -84,4 +84,12 @@ void MappedFile::drop(size_t offset, size_t bytes) const noexcept {
   ::madvise(const_cast<std::byte*>(data_) + first_page, last_page - first_page, MADV_DONTNEED);
 }
 
+void MappedFile::read_alone(size_t offset, size_t bytes) const noexcept {
+  if (offset >= size_) return;
+  const size_t page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const size_t first_page = offset / page * page;
+  ::madvise(const_cast<std::byte*>(data_) + first_page, std::min(bytes, size_ - offset) + offset - first_page,
+            MADV_RANDOM);
+}
+
 }  // namespace ingle

@@ -25,6 +25,8 @@ class MappedFile {
   // Lets the system forget the whole pages inside [offset, offset + bytes); reading them again fetches them from the
   // file.
   void drop(size_t offset, size_t bytes) const noexcept;
+  // From now on a page of this range is read only when it is touched itself, not because a neighbour was.
+  void read_alone(size_t offset, size_t bytes) const noexcept;
 
  private:
   const std::byte* data_ = nullptr;

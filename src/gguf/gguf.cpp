@@ -31,6 +31,7 @@ struct GgufFile::State {
   gguf::NameIndex tensor_order;
   int64_t parameter_count = 0;
 
+  std::pair<const MappedFile*, size_t> place_of(const ConstTensorView& view) const noexcept;
   static std::unique_ptr<State> read(std::span<const std::byte> bytes, std::string_view name, int shard_no) {
     gguf::Shard shard = gguf::read_shard(bytes, name, shard_no);
     auto state = std::make_unique<State>();
@@ -236,15 +237,26 @@ std::optional<ConstTensorView> GgufFile::find(std::string_view name) const noexc
 
 int64_t GgufFile::parameter_count() const noexcept { return state_->parameter_count; }
 
+// The mapping that a view points into, and where in it.
+std::pair<const MappedFile*, size_t> GgufFile::State::place_of(const ConstTensorView& view) const noexcept {
+  const std::less_equal<const std::byte*> not_after;  // also orders pointers into different mappings
+  for (const MappedFile& mapping : mappings) {
+    const std::span<const std::byte> bytes = mapping.bytes();
+    if (not_after(bytes.data(), view.data) && not_after(view.data, bytes.data() + bytes.size() - 1))
+      return {&mapping, static_cast<size_t>(view.data - bytes.data())};
+  }
+  return {nullptr, 0};
+}
+
 void GgufFile::drop(const ConstTensorView& view) const noexcept {
   if (state_->generated) return state_->generated->drop(view.data, view.bytes());
-  const std::less_equal<const std::byte*> not_after;  // also orders pointers into different mappings
-  for (const MappedFile& mapping : state_->mappings) {
-    const std::span<const std::byte> bytes = mapping.bytes();
-    if (not_after(bytes.data(), view.data) && not_after(view.data, bytes.data() + bytes.size() - 1)) {
-      mapping.drop(static_cast<size_t>(view.data - bytes.data()), view.bytes());
-      return;
-    }
+  if (const auto [mapping, offset] = state_->place_of(view); mapping != nullptr) mapping->drop(offset, view.bytes());
+}
+
+void GgufFile::read_row_by_row(const ConstTensorView& view) const noexcept {
+  if (const auto [mapping, offset] = state_->place_of(view); mapping != nullptr) {
+    mapping->drop(offset, view.bytes());
+    mapping->read_alone(offset, view.bytes());
   }
 }
 

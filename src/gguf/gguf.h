@@ -101,6 +101,8 @@ class GgufFile {
   // Tells the system that this part of the mapping is not needed any more (after packing); reading it again is still
   // valid.
   void drop(const ConstTensorView& view) const noexcept;
+  // Drops it, and from now on reads of it only the pages that are touched: for a table of which few rows are used.
+  void read_row_by_row(const ConstTensorView& view) const noexcept;
 
  private:
   struct State;

@@ -39,6 +39,7 @@ const Matrix* WeightLoader::pack(const std::string& name, const ConstTensorView&
 
 const Matrix* WeightLoader::table(const std::string& name, const ConstTensorView& w) {
   store_.matrices.push_back(backend_.table(name, w));
+  tables_.push_back(w);
   advance(w);
   return store_.matrices.back().get();
 }
@@ -64,6 +65,9 @@ void WeightLoader::advance(const ConstTensorView& w) {
 void WeightLoader::skip(std::string_view prefix) { skipped_.emplace_back(prefix); }
 
 void WeightLoader::finish() {
+  if (options_.drop_pages) {
+    for (const ConstTensorView& table : tables_) file_.read_row_by_row(table);
+  }
   if (!options_.warn) return;
   std::vector<std::string_view> unused;
   for (const GgufTensor& tensor : file_.tensors()) {

@@ -46,7 +46,7 @@ class WeightLoader {
   const GgufFile& file() const noexcept { return file_; }
   // These tensors are known and not needed: nobody is warned about them.
   void skip(std::string_view prefix);
-  // Warns about tensors that nobody asked for.
+  // Tables are read row by row from now on. Warns about tensors that nobody asked for.
   void finish();
 
  private:
@@ -58,6 +58,7 @@ class WeightLoader {
   LoadOptions options_;
   std::unordered_set<std::string> used_;
   std::vector<std::string> skipped_;  // prefixes
+  std::vector<ConstTensorView> tables_;
   double total_bytes_ = 0, done_bytes_ = 0;
 };
 
