@@ -1,6 +1,6 @@
-// What a device offers: weights made ready for it, the cache's block layout, and some twenty coarse operations that run
-// in the order they are called. There is no graph. A backend fuses inside an operation, never across what a model might
-// call next.
+// What a device offers: weights made ready for it, the cache's block layout, and some fifteen coarse operations that
+// run in the order they are called, one of which applies any row operation of row_ops.h. There is no graph. A backend
+// fuses inside an operation, never across what a model might call next.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/row_ops.h"
 #include "batch/batch.h"
 #include "batch/kv_view.h"
 #include "batch/row_need.h"
@@ -149,8 +150,6 @@ class Ops {
   virtual Routes route(Tensor scores, int64_t used, const float* scale) = 0;
   // Sum over a row's experts, best first, of weight * down(act(gate x) * (up x)): [rows, d_model].
   virtual Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x) = 0;
-  // In place: gate = act(gate) * by[:, column ...]; gate is [rows, n], by [rows, at least column + n].
-  virtual void activate_mul(Activation act, Tensor gate, Tensor by, int64_t column = 0) = 0;
   // Over the last dimension of [rows, size] or [rows, heads, size].
   virtual Tensor norm(const Norm& n, Tensor x, Into into = {}) = 0;
   // In place on [rows, heads, head_dim].
@@ -161,10 +160,8 @@ class Ops {
   // v_dim].
   virtual Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) = 0;
   virtual Tensor gather_rows(Tensor x, std::span<const int32_t> rows) = 0;
-  virtual void add_scaled(Tensor x, Tensor y, float factor) = 0;   // in place: x += factor * y
-  virtual void scale(Tensor x, float factor) = 0;                  // in place
-  virtual void scale_columns(Tensor x, const float* factors) = 0;  // in place; factors is [row size]
-  virtual void soft_cap(Tensor x, float cap) = 0;                  // in place: cap * tanh(x / cap)
+  // In place, row by row, [rows, n] or [rows, heads, n]: apply(kSoftCap, logits, {.a = 30}).
+  virtual void apply(const RowOp& op, Tensor x, const RowOperands& operands = {}) = 0;
 
   // Several residual streams per row, [rows, streams, d] (AltUp, Baykal et al., arXiv:2301.13310).
   virtual Tensor stream(Tensor streams, int64_t index) = 0;  // a copy of one: [rows, d]
@@ -175,10 +172,6 @@ class Ops {
   // In place: streams[i] += weights[i] * y; the weights are [rows, streams], or the same for all rows.
   virtual void add_to_streams(Tensor streams, Tensor y, Tensor weights) = 0;
   virtual void add_to_streams(Tensor streams, Tensor y, std::span<const float> weights) = 0;
-  // In place: rows scaled to the root mean square of the rows of `like`; a mean square below `floor` counts as it.
-  virtual void match_magnitude(Tensor x, Tensor like, float floor) = 0;
-  // In place: max(x - (mean + z * std), 0) per row, the deviation of the whole row (divided by its size).
-  virtual void keep_largest(Tensor x, float z) = 0;
 
   // [rows, heads * head_dim] as [rows, heads, head_dim]: the same numbers.
   static Tensor split_heads(Tensor x, int64_t heads) {

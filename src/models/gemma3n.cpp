@@ -143,9 +143,9 @@ Layer Gemma3n::make_layer(const Weights& b, const LayerHparams& l, int index, fl
 // How much of each modality a row has: tanh(router(norm(x) / d)), [rows, streams].
 Tensor Gemma3n::modalities(Ops& op, const Layer& l, Tensor x) const {
   const Tensor normed = op.norm(l.router_norm, x);
-  op.scale(normed, 1.0f / static_cast<float>(h_.d_model));
+  op.apply(kScale, normed, {.a = 1.0f / static_cast<float>(h_.d_model)});
   const Tensor result = op.linear(l.router, normed);
-  op.soft_cap(result, 1.0f);
+  op.apply(kSoftCap, result, {.a = 1.0f});
   return result;
 }
 
@@ -153,8 +153,8 @@ Tensor Gemma3n::mlp(Ops& op, const Layer& l, Tensor x) const {
   if (std::isinf(l.sparsity)) return op.gated_mlp(l.gate, l.up, l.down, Activation::kGelu, x);
   Tensor gate, up;
   op.linears({{&l.gate, x}, {&l.up, x}}, {&gate, &up});
-  op.keep_largest(gate, l.sparsity);
-  op.activate_mul(Activation::kGelu, gate, up);
+  op.apply(kKeepLargest, gate, {.a = l.sparsity});
+  op.apply(kGeluMul, gate, {.y = up});
   return op.linear(l.down, gate);
 }
 
@@ -165,7 +165,7 @@ Tensor Gemma3n::forward(Ops& op, const Step& step) const {
   std::array<Tensor, kStreams> parts{x};
   for (size_t i = 1; i < parts.size(); ++i) {
     parts[i] = op.linear(spread_[i - 1], x);
-    op.match_magnitude(parts[i], x, kMagnitudeFloor);
+    op.apply(kMatchMagnitude, parts[i], {.y = x, .a = kMagnitudeFloor});
   }
   Tensor streams = op.stack(parts);  // [T, streams, d_model]
   op.keep();
@@ -188,15 +188,15 @@ Tensor Gemma3n::forward(Ops& op, const Step& step) const {
     const Tensor around = rows.crop(op, normed);
     Tensor y = op.norm(l.laurel_norm, op.linear(l.laurel_out, op.linear(l.laurel_in, around)), {.add_to = around});
     y = op.norm(l.attn_out_norm, attended, {.add_to = y});
-    op.add_scaled(y, active, 1);
-    op.scale(y, std::sqrt(0.5f));
+    op.apply(kAddScaled, y, {.y = active, .a = 1});
+    op.apply(kScale, y, {.a = std::sqrt(0.5f)});
     y = op.norm(l.mlp_out_norm, mlp(op, l, op.norm(l.mlp_norm, y)), {.add_to = y});
 
     const Tensor weights = op.linear(l.correct, modalities(op, l, y));  // its bias is 1
-    op.add_scaled(y, active, -1);
+    op.apply(kAddScaled, y, {.y = active, .a = -1});
     op.add_to_streams(predicted, y, weights);
     const Tensor corrected = op.stream(predicted, 0);
-    if (!l.correct_scale.empty()) op.scale_columns(corrected, l.correct_scale.data());
+    if (!l.correct_scale.empty()) op.apply(kScaleColumns, corrected, {.vector = l.correct_scale.data()});
     const Tensor gate = op.linear(l.per_layer_gate, corrected);
     per_layer_.gate(op, step, inputs, index, gate);
     op.add_to_streams(predicted, op.norm(l.per_layer_norm, op.linear(l.per_layer_proj, gate)), kOtherStreams);
@@ -209,16 +209,16 @@ Tensor Gemma3n::forward(Ops& op, const Step& step) const {
   const Tensor active = op.stream(streams, 0);
   for (size_t i = 1; i < kStreams; ++i) {
     const Tensor part = op.linear(gather_[i - 1], op.stream(streams, static_cast<int64_t>(i)));
-    op.match_magnitude(part, active, kMagnitudeFloor);
-    op.add_scaled(sum, part, 1);
+    op.apply(kMatchMagnitude, part, {.y = active, .a = kMagnitudeFloor});
+    op.apply(kAddScaled, sum, {.y = part, .a = 1});
   }
-  op.scale(sum, 1.0f / kStreams);
+  op.apply(kScale, sum, {.a = 1.0f / kStreams});
   return op.norm(out_norm_, sum);
 }
 
 Tensor Gemma3n::logits(Ops& op, Tensor hidden) const {
   const Tensor result = op.linear(head_, hidden);
-  if (h_.logit_soft_cap > 0) op.soft_cap(result, h_.logit_soft_cap);
+  if (h_.logit_soft_cap > 0) op.apply(kSoftCap, result, {.a = h_.logit_soft_cap});
   return result;
 }
 

@@ -204,7 +204,7 @@ Tensor Gemma4::forward(Ops& op, const Step& step) const {
       per_layer_->gate(op, step, inputs, index, gate);
       x = op.norm(l.per_layer->out_norm, op.linear(l.per_layer->proj, gate), {.add_to = x});
     }
-    if (l.scale != 1) op.scale(x, l.scale);
+    if (l.scale != 1) op.apply(kScale, x, {.a = l.scale});
     x = op.end_layer(x);
   }
   op.set_layer(-1);
@@ -214,7 +214,7 @@ Tensor Gemma4::forward(Ops& op, const Step& step) const {
 
 Tensor Gemma4::logits(Ops& op, Tensor hidden) const {
   const Tensor result = op.linear(head_, hidden);
-  if (h_.logit_soft_cap > 0) op.soft_cap(result, h_.logit_soft_cap);
+  if (h_.logit_soft_cap > 0) op.apply(kSoftCap, result, {.a = h_.logit_soft_cap});
   return result;
 }
 

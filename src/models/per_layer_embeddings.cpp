@@ -21,7 +21,7 @@ PerLayerEmbeddings::PerLayerEmbeddings(const Hparams& h, const Weights& w, int64
 Tensor PerLayerEmbeddings::part(Ops& op, std::span<const int32_t> tokens, Tensor x, bool after) const {
   const int64_t slices = after ? layers_ - split_ : split_;
   Tensor context = op.linear(after ? after_ : before_, x);
-  op.scale(context, context_scale_);
+  op.apply(kScale, context, {.a = context_scale_});
   context = op.norm(norm_, Ops::split_heads(context, slices));
   context.shape = {context.rows(), slices * size_};
   op.embed(*table_, tokens,
@@ -29,7 +29,7 @@ Tensor PerLayerEmbeddings::part(Ops& op, std::span<const int32_t> tokens, Tensor
             .columns = slices * size_,
             .scale = std::sqrt(static_cast<float>(size_))},
            {.add_to = context});
-  op.scale(context, std::sqrt(0.5f));
+  op.apply(kScale, context, {.a = std::sqrt(0.5f)});
   return context;
 }
 
@@ -47,7 +47,7 @@ PerLayerEmbeddings::Inputs PerLayerEmbeddings::operator()(Ops& op, const Step& s
 void PerLayerEmbeddings::gate(Ops& op, const Step& step, const Inputs& inputs, int layer, Tensor activations) const {
   const bool cropped = layer >= step.need.crop_layer();
   const Tensor& vectors = layer < split_ ? inputs.before : cropped ? inputs.wanted : inputs.all;
-  op.activate_mul(Activation::kGelu, activations, vectors, (layer < split_ ? layer : layer - split_) * size_);
+  op.apply(kGeluMul, activations, {.y = vectors, .column = (layer < split_ ? layer : layer - split_) * size_});
 }
 
 }  // namespace ingle

@@ -20,16 +20,12 @@ class MeasuringOps : public Ops {
                    Into into) override;
   Routes route(Tensor scores, int64_t used, const float* scale) override;
   Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x) override;
-  void activate_mul(Activation act, Tensor gate, Tensor by, int64_t column) override {}
   Tensor norm(const Norm& n, Tensor x, Into into) override;
   void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) override {}
   void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) override {}
   Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) override;
   Tensor gather_rows(Tensor x, std::span<const int32_t> rows) override;
-  void add_scaled(Tensor x, Tensor y, float factor) override {}
-  void scale(Tensor x, float factor) override {}
-  void scale_columns(Tensor x, const float* factors) override {}
-  void soft_cap(Tensor x, float cap) override {}
+  void apply(const RowOp& op, Tensor x, const RowOperands& operands) override {}
   Tensor stream(Tensor streams, int64_t index) override { return result({streams.rows(), streams.shape[2]}); }
   Tensor stack(std::span<const Tensor> rows) override {
     return result({rows[0].rows(), static_cast<int64_t>(rows.size()), rows[0].row_size()});
@@ -39,8 +35,6 @@ class MeasuringOps : public Ops {
   void add_to_streams(Tensor streams, Tensor y, std::span<const float> weights) override {
     result({streams.rows(), static_cast<int64_t>(weights.size())});
   }
-  void match_magnitude(Tensor x, Tensor like, float floor) override {}
-  void keep_largest(Tensor x, float z) override {}
   void set_profile(bool on) override {}
   std::vector<OpTiming> profile() const override { return {}; }
   size_t arena_bytes() const noexcept override { return peak_; }  // the most at once

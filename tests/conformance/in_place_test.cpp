@@ -72,7 +72,8 @@ TEST_P(InPlaceTest, AGateIsActivatedAndMultiplied) {
           Rows gate(rows, size, 1, 3.0f), by(rows, column + size + 5, 2);
           const Rows before = gate, by_before = by;
           ops->begin_step();
-          ops->activate_mul(act, gate.tensor(rows), by.tensor(rows), column);
+          ops->apply(act == Activation::kSilu ? kSiluMul : kGeluMul, gate.tensor(rows),
+                     {.y = by.tensor(rows), .column = column});
           ASSERT_EQ(by.values, by_before.values);
           for (int64_t r = 0; r < rows; ++r) {
             for (int64_t i = 0; i < size; ++i) {
@@ -102,7 +103,7 @@ TEST_P(InPlaceTest, ASoftCapBendsNumbersBelowIt) {
           Rows x(rows, size, 1, deviation);
           const Rows before = x;
           ops->begin_step();
-          ops->soft_cap(x.tensor(rows), cap);
+          ops->apply(kSoftCap, x.tensor(rows), {.a = cap});
           for (size_t i = 0; i < x.values.size(); ++i) {
             const double want = cap * std::tanh(static_cast<double>(before.values[i]) / cap);
             ASSERT_NEAR(x.values[i], want, 2e-6 * std::fabs(want)) << cap << ", " << before.values[i];
@@ -123,7 +124,7 @@ TEST_P(InPlaceTest, EveryColumnHasItsFactor) {
       Rows x(rows, size, 1);
       const Rows before = x;
       ops->begin_step();
-      ops->scale_columns(x.tensor(rows), factors.data());
+      ops->apply(kScaleColumns, x.tensor(rows), {.vector = factors.data()});
       for (int64_t r = 0; r < rows; ++r) {
         for (int64_t i = 0; i < size; ++i)
           ASSERT_EQ(x.row(r)[i], before.row(r)[i] * factors[static_cast<size_t>(i)]) << size << ", row " << r;
@@ -141,7 +142,7 @@ TEST_P(InPlaceTest, AMultipleOfOtherRowsIsAdded) {
         Rows x(rows, size, 1), y(rows, size, 2);
         const Rows before = x, other = y;
         ops->begin_step();
-        ops->add_scaled(x.tensor(rows), y.tensor(rows), factor);
+        ops->apply(kAddScaled, x.tensor(rows), {.y = y.tensor(rows), .a = factor});
         ASSERT_EQ(y.values, other.values);
         for (size_t i = 0; i < x.values.size(); ++i) {
           const double old = before.values[i], more = static_cast<double>(factor) * y.values[i];
@@ -173,17 +174,17 @@ TEST_P(InPlaceTest, AProductAfterAChangeSeesTheChange) {
       {"embed", [&](Tensor x, Tensor) { ops->embed(*table, all, {}, {.add_to = x}); }},
       {"norm",
        [&](Tensor x, Tensor other) { ops->norm({.gain = nullptr, .size = 64, .eps = 1e-6f}, other, {.add_to = x}); }},
-      {"activate_mul", [&](Tensor x, Tensor other) { ops->activate_mul(Activation::kGelu, x, other); }},
-      {"soft_cap", [&](Tensor x, Tensor) { ops->soft_cap(x, 0.5f); }},
-      {"scale_columns", [&](Tensor x, Tensor) { ops->scale_columns(x, factors.data()); }},
-      {"add_scaled", [&](Tensor x, Tensor other) { ops->add_scaled(x, other, 2.0f); }},
+      {"gelu_mul", [&](Tensor x, Tensor other) { ops->apply(kGeluMul, x, {.y = other}); }},
+      {"soft_cap", [&](Tensor x, Tensor) { ops->apply(kSoftCap, x, {.a = 0.5f}); }},
+      {"scale_columns", [&](Tensor x, Tensor) { ops->apply(kScaleColumns, x, {.vector = factors.data()}); }},
+      {"add_scaled", [&](Tensor x, Tensor other) { ops->apply(kAddScaled, x, {.y = other, .a = 2.0f}); }},
       {"add_to_streams", [&](Tensor x, Tensor other) { ops->add_to_streams(as_streams(x), other, stream_weights); }},
       {"match_magnitude",
        [&](Tensor x, Tensor other) {
-         ops->scale(other, 5.0f);
-         ops->match_magnitude(x, other, 1e-5f);
+         ops->apply(kScale, other, {.a = 5.0f});
+         ops->apply(kMatchMagnitude, x, {.y = other, .a = 1e-5f});
        }},
-      {"keep_largest", [&](Tensor x, Tensor) { ops->keep_largest(x, 0.2f); }},
+      {"keep_largest", [&](Tensor x, Tensor) { ops->apply(kKeepLargest, x, {.a = 0.2f}); }},
   };
   for (const Change& change : changes) {
     for (bool is_fine : {false, true}) {

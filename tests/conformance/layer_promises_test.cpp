@@ -55,28 +55,28 @@ TEST_P(LayerPromisesTest, ARowOfAnOperationDoesNotDependOnItsBatch) {
          return ops.norm({.gain = gain.data(), .size = kWide, .eps = 1e-6f}, y.tensor(rows, first),
                          {.add_to = copy(ops, x, first, rows)});
        }},
-      {"activate_mul",
+      {"gelu_mul",
        [&](Backend&, Ops& ops, int64_t first, int64_t rows) {
          const Tensor gate = copy(ops, x, first, rows);
-         ops.activate_mul(Activation::kGelu, gate, streams.tensor(rows, first), kWide + 3);
+         ops.apply(kGeluMul, gate, {.y = streams.tensor(rows, first), .column = kWide + 3});
          return gate;
        }},
       {"soft_cap",
        [&](Backend&, Ops& ops, int64_t first, int64_t rows) {
          const Tensor t = copy(ops, x, first, rows);
-         ops.soft_cap(t, 2.0f);
+         ops.apply(kSoftCap, t, {.a = 2.0f});
          return t;
        }},
       {"scale_columns",
        [&](Backend&, Ops& ops, int64_t first, int64_t rows) {
          const Tensor t = copy(ops, x, first, rows);
-         ops.scale_columns(t, gain.data());
+         ops.apply(kScaleColumns, t, {.vector = gain.data()});
          return t;
        }},
       {"add_scaled",
        [&](Backend&, Ops& ops, int64_t first, int64_t rows) {
          const Tensor t = copy(ops, x, first, rows);
-         ops.add_scaled(t, y.tensor(rows, first), -0.3f);
+         ops.apply(kAddScaled, t, {.y = y.tensor(rows, first), .a = -0.3f});
          return t;
        }},
       {"mix",
@@ -93,13 +93,13 @@ TEST_P(LayerPromisesTest, ARowOfAnOperationDoesNotDependOnItsBatch) {
       {"match_magnitude",
        [&](Backend&, Ops& ops, int64_t first, int64_t rows) {
          const Tensor t = copy(ops, x, first, rows);
-         ops.match_magnitude(t, y.tensor(rows, first), 1e-5f);
+         ops.apply(kMatchMagnitude, t, {.y = y.tensor(rows, first), .a = 1e-5f});
          return t;
        }},
       {"keep_largest",
        [&](Backend&, Ops& ops, int64_t first, int64_t rows) {
          const Tensor t = copy(ops, x, first, rows);
-         ops.keep_largest(t, 0.5f);
+         ops.apply(kKeepLargest, t, {.a = 0.5f});
          return t;
        }},
       {"route",
@@ -206,9 +206,9 @@ struct LayeredModel {
       const Routes routes = ops.route(ops.linear(scores, ops.norm(norm, x)), 2, nullptr);
       x = ops.norm(norm, ops.experts_mlp(mixture.experts, routes, x), {.add_to = x});
       const Tensor gate = ops.linear(linear, x);
-      ops.keep_largest(gate, 0.1f);
-      ops.activate_mul(Activation::kGelu, gate, inputs);
-      ops.match_magnitude(gate, x, 1e-5f);
+      ops.apply(kKeepLargest, gate, {.a = 0.1f});
+      ops.apply(kGeluMul, gate, {.y = inputs});
+      ops.apply(kMatchMagnitude, gate, {.y = x, .a = 1e-5f});
       ops.add_to_streams(streams, gate, std::array<float, 2>{1.0f, 0.5f});
       streams = ops.end_layer(streams);
     }
@@ -272,14 +272,14 @@ TEST_P(LayerPromisesTest, WhatIsKeptOutlivesLayersAndWhatALayerEndsWithGoesOn) {
     for (int64_t r = 0; r < rows; ++r) all.push_back(static_cast<int32_t>(r));
     ops->begin_step();
     const Tensor kept = ops->gather_rows(source.tensor(rows), all), kept_too = ops->gather_rows(kept, all);
-    ops->scale(kept_too, 2.0f);
+    ops->apply(kScale, kept_too, {.a = 2.0f});
     ops->keep();
     Tensor x = ops->gather_rows(kept, all);
     std::vector<float> want = source.values;
     for (int layer = 0; layer < 4; ++layer) {
       for (int i = 0; i < layer; ++i) ops->gather_rows(kept_too, all);  // in between, so that x lies elsewhere
       const Tensor y = ops->gather_rows(x, all);
-      ops->add_scaled(y, kept_too, 0.5f);
+      ops->apply(kAddScaled, y, {.y = kept_too, .a = 0.5f});
       x = ops->end_layer(y);
       ASSERT_EQ(x.shape, (Shape{rows, 40}));
       for (size_t i = 0; i < want.size(); ++i) {
@@ -302,7 +302,7 @@ TEST_P(LayerPromisesTest, ALayerMayEndWithNothing) {
   ops->keep();
   ops->gather_rows(kept, all);
   EXPECT_TRUE(ops->end_layer({}).empty());
-  ops->scale(ops->gather_rows(kept, all), 3.0f);
+  ops->apply(kScale, ops->gather_rows(kept, all), {.a = 3.0f});
   EXPECT_EQ(std::memcmp(kept.data, source.values.data(), source.values.size() * sizeof(float)), 0);
 }
 

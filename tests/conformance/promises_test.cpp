@@ -179,7 +179,7 @@ TEST_P(PromisesTest, AStepAllocatesNothingOnceItsSizesHaveBeenSeen) {
         ops->rope(k, rows.positions, rope);
         ops->append(layer, k, Ops::split_heads(v, 4), rows);
         x = ops->linear(wide, ops->attention(q, layer, rows, {.scale = 0.2f}), {.add_to = x});
-        ops->scale(x, 0.5f);
+        ops->apply(kScale, x, {.a = 0.5f});
         x = ops->gated_mlp(wide, wide, wide, Activation::kSilu, ops->norm(norm, x), {.add_to = x});
         const int32_t last[] = {static_cast<int32_t>(rows.size() - 1)};
         ops->linear(wide, ops->gather_rows(x, last));

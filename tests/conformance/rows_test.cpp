@@ -168,7 +168,7 @@ TEST_P(RowsTest, ScaleMultipliesInPlace) {
     Rows x(11, size, 1);
     const Rows before = x;
     ops->begin_step();
-    ops->scale(x.tensor(11), 0.3f);
+    ops->apply(kScale, x.tensor(11), {.a = 0.3f});
     for (size_t i = 0; i < x.values.size(); ++i) ASSERT_EQ(x.values[i], before.values[i] * 0.3f);
   }
 }
@@ -194,7 +194,7 @@ TEST_P(RowsTest, AProductAfterAChangeInPlaceSeesTheChange) {
   ops->begin_step();
   const Tensor t = ops->gather_rows(x.tensor(3), all);
   check(t, "as it came");
-  ops->scale(t, 2.5f);
+  ops->apply(kScale, t, {.a = 2.5f});
   check(t, "after scale");
   Tensor heads = t;
   heads.shape = {3, 1, 64};

@@ -40,7 +40,7 @@ TEST_P(StreamsTest, AStreamIsTakenOutAndStreamsAreStacked) {
     const Tensor stacked = ops->stack(parts);
     ASSERT_EQ(stacked.shape, (Shape{s.rows, s.streams, s.d}));
     EXPECT_EQ(std::memcmp(stacked.data, x.values.data(), x.values.size() * sizeof(float)), 0);
-    ops->scale(parts[0], 2.0f);  // a copy
+    ops->apply(kScale, parts[0], {.a = 2.0f});  // a copy
     EXPECT_EQ(x.values, before.values);
     EXPECT_EQ(std::memcmp(stacked.data, x.values.data(), x.values.size() * sizeof(float)), 0);
   }
@@ -119,7 +119,7 @@ TEST_P(StreamsTest, ARowIsBroughtToTheMagnitudeOfAnother) {
         Rows x(rows, size, 1, deviation), like(rows, size, 2, 3.0f);
         const Rows before = x, other = like;
         ops->begin_step();
-        ops->match_magnitude(x.tensor(rows), like.tensor(rows), floor);
+        ops->apply(kMatchMagnitude, x.tensor(rows), {.y = like.tensor(rows), .a = floor});
         ASSERT_EQ(like.values, other.values);
         for (int64_t r = 0; r < rows; ++r) {
           const double mine = mean_square(before.row(r), size);
@@ -145,9 +145,9 @@ TEST_P(StreamsTest, MagnitudesOfZeroAreNoDivisionByZero) {
   std::vector<float> zeros(33, 0.0f), ones(33, 1.0f);
   const Tensor zero{.data = zeros.data(), .shape = {1, 33}}, one{.data = ones.data(), .shape = {1, 33}};
   ops->begin_step();
-  ops->match_magnitude(zero, one, 1e-5f);
+  ops->apply(kMatchMagnitude, zero, {.y = one, .a = 1e-5f});
   EXPECT_EQ(zeros, std::vector<float>(33, 0.0f));
-  ops->match_magnitude(one, zero, 1e-5f);
+  ops->apply(kMatchMagnitude, one, {.y = zero, .a = 1e-5f});
   EXPECT_EQ(ones, std::vector<float>(33, 0.0f));
 }
 
@@ -163,7 +163,7 @@ TEST_P(StreamsTest, OnlyTheLargestOfARowStay) {
           for (float& value : x.values) value += shift;
           const Rows before = x;
           ops->begin_step();
-          ops->keep_largest(x.tensor(rows), z);
+          ops->apply(kKeepLargest, x.tensor(rows), {.a = z});
           for (int64_t r = 0; r < rows; ++r) {
             double mean = 0, squares = 0;
             for (int64_t i = 0; i < size; ++i) mean += before.row(r)[i] / static_cast<double>(size);
@@ -193,7 +193,7 @@ TEST_P(StreamsTest, OfARowOfEqualNumbersNothingStays) {
   const auto ops = backend->make_ops();
   std::vector<float> row(64, 0.1f);
   ops->begin_step();
-  ops->keep_largest({.data = row.data(), .shape = {1, 64}}, 1.645f);
+  ops->apply(kKeepLargest, {.data = row.data(), .shape = {1, 64}}, {.a = 1.645f});
   EXPECT_EQ(row, std::vector<float>(64, 0.0f));
 }
 

@@ -1,4 +1,4 @@
-// Steps, and the operations that go over rows one by one.
+// Steps, and operations that go over rows one by one: embed, norm, rope, gather_rows.
 #include "backend/cpu/cpu_ops.h"
 
 #include <cmath>
@@ -99,16 +99,6 @@ Tensor CpuOps::norm(const Norm& n, Tensor x, Into into) {
   return result;
 }
 
-void CpuOps::activate_mul(Activation act, Tensor gate, Tensor by, int64_t column) {
-  const int64_t n = gate.row_size();
-  INGLE_CHECK(gate.rows() == by.rows() && column + n <= by.row_size());
-  const Scope scope(*this, "activate_mul", gate.rows(), 3 * float_bytes(gate.shape.elements()),
-                    10.0 * static_cast<double>(gate.shape.elements()));
-  const auto activate = act == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
-  each_row(gate.rows(), n, [&](int64_t r) { activate(gate.row(r), by.row(r) + column, n, 1, n, gate.row(r), n); });
-  changed(gate);
-}
-
 const CpuOps::RopeTable& CpuOps::rope_table(std::span<const int32_t> positions, const Rope& rope) {
   for (int i = 0; i < rope_table_count_; ++i) {
     const RopeTable& table = rope_tables_[i];
@@ -163,41 +153,6 @@ Tensor CpuOps::gather_rows(Tensor x, std::span<const int32_t> rows) {
     std::memcpy(result.row(r), x.row(rows[static_cast<size_t>(r)]), static_cast<size_t>(x.row_size()) * sizeof(float));
   }
   return result;
-}
-
-void CpuOps::add_scaled(Tensor x, Tensor y, float factor) {
-  INGLE_CHECK(x.shape.elements() == y.shape.elements());
-  const Scope scope(*this, "add_scaled", x.rows(), 3 * float_bytes(x.shape.elements()),
-                    2.0 * static_cast<double>(x.shape.elements()));
-  each_row(x.rows(), x.row_size(), [&](int64_t r) { kernels_.blend(x.row(r), 1.0f, y.row(r), factor, x.row_size()); });
-  changed(x);
-}
-
-void CpuOps::scale(Tensor x, float factor) {
-  const Scope scope(*this, "scale", x.rows(), 2 * float_bytes(x.shape.elements()),
-                    static_cast<double>(x.shape.elements()));
-  each_row(x.rows(), x.row_size(), [&](int64_t r) { kernels_.scale(x.row(r), x.row_size(), factor); });
-  changed(x);
-}
-
-void CpuOps::scale_columns(Tensor x, const float* factors) {
-  const Scope scope(*this, "scale_columns", x.rows(), 2 * float_bytes(x.shape.elements()),
-                    static_cast<double>(x.shape.elements()));
-  each_row(x.rows(), x.row_size(), [&](int64_t r) { kernels_.multiply(x.row(r), factors, x.row_size()); });
-  changed(x);
-}
-
-void CpuOps::soft_cap(Tensor x, float cap) {
-  const Scope scope(*this, "soft_cap", x.rows(), 2 * float_bytes(x.shape.elements()),
-                    10.0 * static_cast<double>(x.shape.elements()));
-  // Rows of logits are long and few: pieces of them are the tasks.
-  constexpr int64_t kPiece = 8192;
-  const int64_t pieces = (x.row_size() + kPiece - 1) / kPiece;
-  each_row(x.rows() * pieces, std::min(kPiece, x.row_size()), [&](int64_t task) {
-    const int64_t begin = task % pieces * kPiece;
-    kernels_.soft_cap(x.row(task / pieces) + begin, std::min(kPiece, x.row_size() - begin), cap);
-  });
-  changed(x);
 }
 
 void CpuOps::set_profile(bool on) {

@@ -1,5 +1,4 @@
-// Several residual streams per row, and statistics of whole rows.
-#include <cmath>
+// Several residual streams per row.
 #include <cstring>
 
 #include "backend/cpu/cpu_ops.h"
@@ -11,12 +10,6 @@ namespace ingle::cpu {
 namespace {
 
 double float_bytes(int64_t count) { return 4.0 * static_cast<double>(count); }
-
-double mean_square(const float* x, int64_t n) {
-  double sum = 0;
-  for (int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]) * x[i];
-  return sum / static_cast<double>(n);
-}
 
 }  // namespace
 
@@ -76,34 +69,6 @@ void CpuOps::add_to_streams(Tensor streams, Tensor y, std::span<const float> wei
   Tensor rows = make_tensor({streams.rows(), static_cast<int64_t>(weights.size())});
   for (int64_t r = 0; r < rows.rows(); ++r) std::memcpy(rows.row(r), weights.data(), weights.size_bytes());
   add_to_streams(streams, y, rows);
-}
-
-void CpuOps::match_magnitude(Tensor x, Tensor like, float floor) {
-  INGLE_CHECK(x.rows() == like.rows());
-  const Scope scope(*this, "match_magnitude", x.rows(), 3 * float_bytes(x.shape.elements()),
-                    5.0 * static_cast<double>(x.shape.elements()));
-  each_row(x.rows(), x.row_size(), [&](int64_t r) {
-    const double mine = std::max(mean_square(x.row(r), x.row_size()), static_cast<double>(floor));
-    const double theirs = mean_square(like.row(r), like.row_size());
-    kernels_.scale(x.row(r), x.row_size(), static_cast<float>(std::sqrt(theirs / mine)));
-  });
-  changed(x);
-}
-
-void CpuOps::keep_largest(Tensor x, float z) {
-  const int64_t n = x.row_size();
-  const Scope scope(*this, "keep_largest", x.rows(), 2 * float_bytes(x.shape.elements()),
-                    6.0 * static_cast<double>(x.shape.elements()));
-  each_row(x.rows(), n, [&](int64_t r) {
-    float* row = x.row(r);
-    double sum = 0, squares = 0;
-    for (int64_t i = 0; i < n; ++i) sum += row[i];
-    const double mean = sum / static_cast<double>(n);
-    for (int64_t i = 0; i < n; ++i) squares += (row[i] - mean) * (row[i] - mean);
-    const auto least = static_cast<float>(mean + z * std::sqrt(squares / static_cast<double>(n)));
-    for (int64_t i = 0; i < n; ++i) row[i] = std::max(row[i] - least, 0.0f);
-  });
-  changed(x);
 }
 
 }  // namespace ingle::cpu
