@@ -7,6 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
+
+#include "quant/format.h"
 
 namespace ingle {
 
@@ -30,6 +33,13 @@ void encode_blocks(const float* src, std::byte* dst, int64_t n, const float* imp
     pack(src + i, importance != nullptr ? importance + i : nullptr, block);
     std::memcpy(dst, &block, sizeof(Block));
   }
+}
+
+// The row in the table of formats of one whose blocks are Blocks; without an encoder it cannot be written.
+template <class Block>
+Format block_format(DType type, std::string_view name, decltype(Format::decode) decode,
+                    decltype(Format::encode) encode = nullptr) noexcept {
+  return {type, name, Block::kElements, sizeof(Block), decode, encode};
 }
 
 // The low and the high half of a byte.

@@ -1,80 +1,81 @@
-// The table of block formats: one row each, in order of the id a file stores.
+// The table of block formats.
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
 
 #include "base/error.h"
 #include "quant/format.h"
-#include "quant/fp4.h"
-#include "quant/iq1.h"
-#include "quant/iq2.h"
-#include "quant/iq3.h"
-#include "quant/iq4.h"
-#include "quant/plain.h"
-#include "quant/q1_0.h"
-#include "quant/q2_k.h"
-#include "quant/q3_k.h"
-#include "quant/q4_0.h"
-#include "quant/q4_1.h"
-#include "quant/q4_k.h"
-#include "quant/q5_0.h"
-#include "quant/q5_1.h"
-#include "quant/q5_k.h"
-#include "quant/q6_k.h"
-#include "quant/q8_0.h"
-#include "quant/q8_k.h"
-#include "quant/ternary.h"
 
 namespace ingle {
 
+// One line per format, in any order. Each declares the function it calls, which stands in the format's own file: nobody
+// else needs it. (A function declared here is one of namespace ingle, so the table must not be in an unnamed one.)
+// clang-format off
+constexpr Format (*kRows[])() = {
+    [] { extern Format f32_format(); return f32_format(); },
+    [] { extern Format f16_format(); return f16_format(); },
+    [] { extern Format q4_0_format(); return q4_0_format(); },
+    [] { extern Format q4_1_format(); return q4_1_format(); },
+    [] { extern Format q5_0_format(); return q5_0_format(); },
+    [] { extern Format q5_1_format(); return q5_1_format(); },
+    [] { extern Format q8_0_format(); return q8_0_format(); },
+    [] { extern Format q8_1_format(); return q8_1_format(); },
+    [] { extern Format q2_k_format(); return q2_k_format(); },
+    [] { extern Format q3_k_format(); return q3_k_format(); },
+    [] { extern Format q4_k_format(); return q4_k_format(); },
+    [] { extern Format q5_k_format(); return q5_k_format(); },
+    [] { extern Format q6_k_format(); return q6_k_format(); },
+    [] { extern Format q8_k_format(); return q8_k_format(); },
+    [] { extern Format iq2_xxs_format(); return iq2_xxs_format(); },
+    [] { extern Format iq2_xs_format(); return iq2_xs_format(); },
+    [] { extern Format iq3_xxs_format(); return iq3_xxs_format(); },
+    [] { extern Format iq1_s_format(); return iq1_s_format(); },
+    [] { extern Format iq4_nl_format(); return iq4_nl_format(); },
+    [] { extern Format iq3_s_format(); return iq3_s_format(); },
+    [] { extern Format iq2_s_format(); return iq2_s_format(); },
+    [] { extern Format iq4_xs_format(); return iq4_xs_format(); },
+    [] { extern Format i8_format(); return i8_format(); },
+    [] { extern Format i16_format(); return i16_format(); },
+    [] { extern Format i32_format(); return i32_format(); },
+    [] { extern Format i64_format(); return i64_format(); },
+    [] { extern Format f64_format(); return f64_format(); },
+    [] { extern Format iq1_m_format(); return iq1_m_format(); },
+    [] { extern Format bf16_format(); return bf16_format(); },
+    [] { extern Format tq1_0_format(); return tq1_0_format(); },
+    [] { extern Format tq2_0_format(); return tq2_0_format(); },
+    [] { extern Format mxfp4_format(); return mxfp4_format(); },
+    [] { extern Format nvfp4_format(); return nvfp4_format(); },
+    [] { extern Format q1_0_format(); return q1_0_format(); },
+    [] { extern Format q2_0_format(); return q2_0_format(); },
+};
+// clang-format on
+
 namespace {
 
-using Decode = decltype(Format::decode);
-using Encode = decltype(Format::encode);
+// Rows in order of id, and where to find an id: it is asked for once a row of a matrix.
+struct Table {
+  static constexpr size_t kIds = 512;  // the largest known, a fork's, is 399
+  std::array<Format, std::size(kRows)> rows;
+  std::array<const Format*, kIds> by_id = {};
 
-template <class Block>
-constexpr Format row(DType type, std::string_view name, Decode decode, Encode encode) noexcept {
-  return {type, name, Block::kElements, sizeof(Block), decode, encode};
-}
-
-constexpr Format kFormats[] = {
-    {DType::kF32, "F32", 1, 4, decode_f32, encode_f32},
-    {DType::kF16, "F16", 1, 2, decode_f16, encode_f16},
-    row<BlockQ4_0>(DType::kQ4_0, "Q4_0", decode_q4_0, encode_q4_0),
-    row<BlockQ4_1>(DType::kQ4_1, "Q4_1", decode_q4_1, encode_q4_1),
-    row<BlockQ5_0>(DType::kQ5_0, "Q5_0", decode_q5_0, encode_q5_0),
-    row<BlockQ5_1>(DType::kQ5_1, "Q5_1", decode_q5_1, encode_q5_1),
-    row<BlockQ8_0>(DType::kQ8_0, "Q8_0", decode_q8_0, encode_q8_0),
-    row<BlockQ8_1>(DType::kQ8_1, "Q8_1", decode_q8_1, nullptr),
-    row<BlockQ2_K>(DType::kQ2_K, "Q2_K", decode_q2_k, encode_q2_k),
-    row<BlockQ3_K>(DType::kQ3_K, "Q3_K", decode_q3_k, encode_q3_k),
-    row<BlockQ4_K>(DType::kQ4_K, "Q4_K", decode_q4_k, encode_q4_k),
-    row<BlockQ5_K>(DType::kQ5_K, "Q5_K", decode_q5_k, encode_q5_k),
-    row<BlockQ6_K>(DType::kQ6_K, "Q6_K", decode_q6_k, encode_q6_k),
-    row<BlockQ8_K>(DType::kQ8_K, "Q8_K", decode_q8_k, encode_q8_k),
-    row<BlockIQ2_XXS>(DType::kIQ2_XXS, "IQ2_XXS", decode_iq2_xxs, nullptr),
-    row<BlockIQ2_XS>(DType::kIQ2_XS, "IQ2_XS", decode_iq2_xs, nullptr),
-    row<BlockIQ3_XXS>(DType::kIQ3_XXS, "IQ3_XXS", decode_iq3_xxs, nullptr),
-    row<BlockIQ1_S>(DType::kIQ1_S, "IQ1_S", decode_iq1_s, nullptr),
-    row<BlockIQ4_NL>(DType::kIQ4_NL, "IQ4_NL", decode_iq4_nl, encode_iq4_nl),
-    row<BlockIQ3_S>(DType::kIQ3_S, "IQ3_S", decode_iq3_s, nullptr),
-    row<BlockIQ2_S>(DType::kIQ2_S, "IQ2_S", decode_iq2_s, nullptr),
-    row<BlockIQ4_XS>(DType::kIQ4_XS, "IQ4_XS", decode_iq4_xs, encode_iq4_xs),
-    {DType::kI8, "I8", 1, 1, decode_i8, nullptr},
-    {DType::kI16, "I16", 1, 2, decode_i16, nullptr},
-    {DType::kI32, "I32", 1, 4, decode_i32, nullptr},
-    {DType::kI64, "I64", 1, 8, decode_i64, nullptr},
-    {DType::kF64, "F64", 1, 8, decode_f64, nullptr},
-    row<BlockIQ1_M>(DType::kIQ1_M, "IQ1_M", decode_iq1_m, nullptr),
-    {DType::kBF16, "BF16", 1, 2, decode_bf16, encode_bf16},
-    row<BlockTQ1_0>(DType::kTQ1_0, "TQ1_0", decode_tq1_0, nullptr),
-    row<BlockTQ2_0>(DType::kTQ2_0, "TQ2_0", decode_tq2_0, nullptr),
-    row<BlockMXFP4>(DType::kMXFP4, "MXFP4", decode_mxfp4, encode_mxfp4),
-    row<BlockNVFP4>(DType::kNVFP4, "NVFP4", decode_nvfp4, nullptr),
-    row<BlockQ1_0>(DType::kQ1_0, "Q1_0", decode_q1_0, nullptr),
-    row<BlockQ2_0>(DType::kQ2_0, "Q2_0", decode_q2_0, nullptr),
+  Table() {
+    std::transform(std::begin(kRows), std::end(kRows), rows.begin(), [](auto row) { return row(); });
+    std::ranges::sort(rows, {}, &Format::type);
+    for (const Format& row : rows) {
+      const auto id = static_cast<size_t>(row.type);
+      INGLE_CHECK(id < kIds && by_id[id] == nullptr);
+      by_id[id] = &row;
+    }
+  }
+  Table(const Table&) = delete;
 };
 
-constexpr bool id_less(const Format& f, DType type) noexcept { return f.type < type; }
+const Table& table() noexcept {
+  static const Table kTable;
+  return kTable;
+}
 
 constexpr char lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -117,16 +118,16 @@ constexpr RefusedId kRefused[] = {
 
 }  // namespace
 
-std::span<const Format> formats() noexcept { return kFormats; }
+std::span<const Format> formats() noexcept { return table().rows; }
 
 const Format* find_format(DType type) noexcept {
-  const Format* f = std::lower_bound(std::begin(kFormats), std::end(kFormats), type, id_less);
-  return f != std::end(kFormats) && f->type == type ? f : nullptr;
+  const auto id = static_cast<uint32_t>(type);
+  return id < Table::kIds ? table().by_id[id] : nullptr;
 }
 
 const Format* find_format(std::string_view name) noexcept {
   const auto same = [](char a, char b) { return lower(a) == lower(b); };
-  for (const Format& f : kFormats)
+  for (const Format& f : formats())
     if (std::equal(name.begin(), name.end(), f.name.begin(), f.name.end(), same)) return &f;
   return nullptr;
 }

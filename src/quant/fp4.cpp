@@ -80,4 +80,7 @@ void encode_mxfp4(const float* src, std::byte* dst, int64_t n, const float* impo
   });
 }
 
+Format mxfp4_format() { return block_format<BlockMXFP4>(DType::kMXFP4, "MXFP4", decode_mxfp4, encode_mxfp4); }
+Format nvfp4_format() { return block_format<BlockNVFP4>(DType::kNVFP4, "NVFP4", decode_nvfp4); }
+
 }  // namespace ingle

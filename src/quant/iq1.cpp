@@ -43,4 +43,7 @@ void decode_iq1_m(const std::byte* src, float* dst, int64_t n) noexcept {
   });
 }
 
+Format iq1_s_format() { return block_format<BlockIQ1_S>(DType::kIQ1_S, "IQ1_S", decode_iq1_s); }
+Format iq1_m_format() { return block_format<BlockIQ1_M>(DType::kIQ1_M, "IQ1_M", decode_iq1_m); }
+
 }  // namespace ingle

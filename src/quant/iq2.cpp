@@ -55,4 +55,8 @@ void decode_iq2_s(const std::byte* src, float* dst, int64_t n) noexcept {
   });
 }
 
+Format iq2_xxs_format() { return block_format<BlockIQ2_XXS>(DType::kIQ2_XXS, "IQ2_XXS", decode_iq2_xxs); }
+Format iq2_xs_format() { return block_format<BlockIQ2_XS>(DType::kIQ2_XS, "IQ2_XS", decode_iq2_xs); }
+Format iq2_s_format() { return block_format<BlockIQ2_S>(DType::kIQ2_S, "IQ2_S", decode_iq2_s); }
+
 }  // namespace ingle

@@ -45,4 +45,7 @@ void decode_iq3_s(const std::byte* src, float* dst, int64_t n) noexcept {
   });
 }
 
+Format iq3_xxs_format() { return block_format<BlockIQ3_XXS>(DType::kIQ3_XXS, "IQ3_XXS", decode_iq3_xxs); }
+Format iq3_s_format() { return block_format<BlockIQ3_S>(DType::kIQ3_S, "IQ3_S", decode_iq3_s); }
+
 }  // namespace ingle

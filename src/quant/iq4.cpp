@@ -118,4 +118,7 @@ void encode_iq4_xs(const float* src, std::byte* dst, int64_t n, const float* imp
   encode_blocks<BlockIQ4_XS>(src, dst, n, importance, encode_xs_block);
 }
 
+Format iq4_nl_format() { return block_format<BlockIQ4_NL>(DType::kIQ4_NL, "IQ4_NL", decode_iq4_nl, encode_iq4_nl); }
+Format iq4_xs_format() { return block_format<BlockIQ4_XS>(DType::kIQ4_XS, "IQ4_XS", decode_iq4_xs, encode_iq4_xs); }
+
 }  // namespace ingle

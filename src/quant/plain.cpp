@@ -80,4 +80,13 @@ void encode_bf16(const float* src, std::byte* dst, int64_t n, const float*) noex
   encode_elements<uint16_t>(src, dst, n, f32_to_bf16);
 }
 
+Format f32_format() { return {DType::kF32, "F32", 1, 4, decode_f32, encode_f32}; }
+Format f16_format() { return {DType::kF16, "F16", 1, 2, decode_f16, encode_f16}; }
+Format i8_format() { return {DType::kI8, "I8", 1, 1, decode_i8, nullptr}; }
+Format i16_format() { return {DType::kI16, "I16", 1, 2, decode_i16, nullptr}; }
+Format i32_format() { return {DType::kI32, "I32", 1, 4, decode_i32, nullptr}; }
+Format i64_format() { return {DType::kI64, "I64", 1, 8, decode_i64, nullptr}; }
+Format f64_format() { return {DType::kF64, "F64", 1, 8, decode_f64, nullptr}; }
+Format bf16_format() { return {DType::kBF16, "BF16", 1, 2, decode_bf16, encode_bf16}; }
+
 }  // namespace ingle

@@ -19,4 +19,7 @@ void decode_q2_0(const std::byte* src, float* dst, int64_t n) noexcept {
   });
 }
 
+Format q1_0_format() { return block_format<BlockQ1_0>(DType::kQ1_0, "Q1_0", decode_q1_0); }
+Format q2_0_format() { return block_format<BlockQ2_0>(DType::kQ2_0, "Q2_0", decode_q2_0); }
+
 }  // namespace ingle

@@ -79,4 +79,6 @@ void encode_q2_k(const float* src, std::byte* dst, int64_t n, const float* impor
   encode_blocks<BlockQ2_K>(src, dst, n, importance, encode_block);
 }
 
+Format q2_k_format() { return block_format<BlockQ2_K>(DType::kQ2_K, "Q2_K", decode_q2_k, encode_q2_k); }
+
 }  // namespace ingle

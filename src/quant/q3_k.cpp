@@ -81,4 +81,6 @@ void encode_q3_k(const float* src, std::byte* dst, int64_t n, const float* impor
   encode_blocks<BlockQ3_K>(src, dst, n, importance, encode_block);
 }
 
+Format q3_k_format() { return block_format<BlockQ3_K>(DType::kQ3_K, "Q3_K", decode_q3_k, encode_q3_k); }
+
 }  // namespace ingle

@@ -34,4 +34,6 @@ void encode_q4_0(const float* src, std::byte* dst, int64_t n, const float* impor
   });
 }
 
+Format q4_0_format() { return block_format<BlockQ4_0>(DType::kQ4_0, "Q4_0", decode_q4_0, encode_q4_0); }
+
 }  // namespace ingle

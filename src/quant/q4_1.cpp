@@ -39,4 +39,6 @@ void encode_q4_1(const float* src, std::byte* dst, int64_t n, const float* impor
   });
 }
 
+Format q4_1_format() { return block_format<BlockQ4_1>(DType::kQ4_1, "Q4_1", decode_q4_1, encode_q4_1); }
+
 }  // namespace ingle

@@ -34,4 +34,6 @@ void encode_q4_k(const float* src, std::byte* dst, int64_t n, const float* impor
   });
 }
 
+Format q4_k_format() { return block_format<BlockQ4_K>(DType::kQ4_K, "Q4_K", decode_q4_k, encode_q4_k); }
+
 }  // namespace ingle

@@ -36,4 +36,6 @@ void encode_q5_0(const float* src, std::byte* dst, int64_t n, const float* impor
   });
 }
 
+Format q5_0_format() { return block_format<BlockQ5_0>(DType::kQ5_0, "Q5_0", decode_q5_0, encode_q5_0); }
+
 }  // namespace ingle

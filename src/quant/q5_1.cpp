@@ -41,4 +41,6 @@ void encode_q5_1(const float* src, std::byte* dst, int64_t n, const float* impor
   });
 }
 
+Format q5_1_format() { return block_format<BlockQ5_1>(DType::kQ5_1, "Q5_1", decode_q5_1, encode_q5_1); }
+
 }  // namespace ingle

@@ -37,4 +37,6 @@ void encode_q5_k(const float* src, std::byte* dst, int64_t n, const float* impor
   });
 }
 
+Format q5_k_format() { return block_format<BlockQ5_K>(DType::kQ5_K, "Q5_K", decode_q5_k, encode_q5_k); }
+
 }  // namespace ingle

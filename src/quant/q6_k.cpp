@@ -67,4 +67,6 @@ void encode_q6_k(const float* src, std::byte* dst, int64_t n, const float* impor
   encode_blocks<BlockQ6_K>(src, dst, n, importance, encode_block);
 }
 
+Format q6_k_format() { return block_format<BlockQ6_K>(DType::kQ6_K, "Q6_K", decode_q6_k, encode_q6_k); }
+
 }  // namespace ingle

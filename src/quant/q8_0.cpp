@@ -36,4 +36,7 @@ void encode_q8_0(const float* src, std::byte* dst, int64_t n, const float* impor
   });
 }
 
+Format q8_0_format() { return block_format<BlockQ8_0>(DType::kQ8_0, "Q8_0", decode_q8_0, encode_q8_0); }
+Format q8_1_format() { return block_format<BlockQ8_1>(DType::kQ8_1, "Q8_1", decode_q8_1); }
+
 }  // namespace ingle

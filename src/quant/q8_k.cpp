@@ -25,4 +25,6 @@ void encode_q8_k(const float* src, std::byte* dst, int64_t n, const float* impor
   });
 }
 
+Format q8_k_format() { return block_format<BlockQ8_K>(DType::kQ8_K, "Q8_K", decode_q8_k, encode_q8_k); }
+
 }  // namespace ingle

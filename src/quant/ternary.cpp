@@ -36,4 +36,7 @@ void decode_tq2_0(const std::byte* src, float* dst, int64_t n) noexcept {
   });
 }
 
+Format tq1_0_format() { return block_format<BlockTQ1_0>(DType::kTQ1_0, "TQ1_0", decode_tq1_0); }
+Format tq2_0_format() { return block_format<BlockTQ2_0>(DType::kTQ2_0, "TQ2_0", decode_tq2_0); }
+
 }  // namespace ingle

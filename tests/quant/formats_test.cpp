@@ -29,15 +29,30 @@ constexpr Row kTable[] = {
     {40, "NVFP4", 64, 36},    {41, "Q1_0", 128, 18},    {42, "Q2_0", 64, 18},
 };
 
-TEST(Formats, TheTableIsThatOfTheFileFormat) {
-  ASSERT_EQ(formats().size(), std::size(kTable));
-  for (size_t i = 0; i < std::size(kTable); ++i) {
-    const Format& f = formats()[i];
-    EXPECT_EQ(static_cast<uint32_t>(f.type), kTable[i].id);
-    EXPECT_EQ(f.name, kTable[i].name);
-    EXPECT_EQ(f.block_elements, kTable[i].elements) << f.name;
-    EXPECT_EQ(f.block_bytes, kTable[i].bytes) << f.name;
+TEST(Formats, AreThereAsTheFileFormatHasThem) {
+  for (const Row& row : kTable) {
+    const Format* f = find_format(static_cast<DType>(row.id));
+    ASSERT_NE(f, nullptr) << row.name;
+    EXPECT_EQ(f->name, row.name);
+    EXPECT_EQ(f->block_elements, row.elements) << row.name;
+    EXPECT_EQ(f->block_bytes, row.bytes) << row.name;
+  }
+}
+
+TEST(Formats, AreInOrderOfTheirIds) {
+  for (size_t i = 1; i < formats().size(); ++i)
+    EXPECT_LT(formats()[i - 1].type, formats()[i].type) << formats()[i].name;
+}
+
+// What holds for those of the table above, and for any other that somebody adds.
+TEST(Formats, HaveBlocksAndADecoder) {
+  ASSERT_GE(formats().size(), std::size(kTable));
+  for (const Format& f : formats()) {
+    EXPECT_FALSE(f.name.empty());
+    EXPECT_GT(f.block_elements, 0) << f.name;
+    EXPECT_GT(f.block_bytes, 0u) << f.name;
     EXPECT_NE(f.decode, nullptr) << f.name;
+    EXPECT_EQ(describe_unknown_type(static_cast<uint32_t>(f.type)), "unknown") << f.name << " is refused too";
   }
 }
 
@@ -53,7 +68,7 @@ TEST(Formats, AFormatIsFoundByIdAndByNameInAnyCase) {
 }
 
 TEST(Formats, NothingIsFoundForAbsentIdsAndNames) {
-  for (uint32_t id : {4u, 5u, 31u, 33u, 36u, 38u, 43u, 139u, 0xffffffffu})
+  for (uint32_t id : {4u, 5u, 31u, 33u, 36u, 38u, 43u, 139u, 511u, 512u, 513u, 0xffffffffu})
     EXPECT_EQ(find_format(static_cast<DType>(id)), nullptr) << id;
   for (const char* name : {"", "Q4", "Q4_K_M", "Q4_K ", "Q4_2"}) EXPECT_EQ(find_format(name), nullptr) << name;
 }
