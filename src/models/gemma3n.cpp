@@ -1,12 +1,11 @@
 // Gemma 3n (text): four residual streams of which one goes through the layers while the others are predicted and
 // corrected (AltUp), a low-rank way around attention (Laurel), sparse activations in the first layers, and Gemma 4's
 // shared caches and per-layer embeddings.
-#include "models/gemma3n.h"
-
 #include <array>
 #include <cmath>
 
 #include "base/error.h"
+#include "models/architecture.h"
 #include "models/per_layer_embeddings.h"
 #include "models/rope.h"
 #include "nn/attention.h"
@@ -224,6 +223,13 @@ Tensor Gemma3n::logits(Ops& op, Tensor hidden) const {
 
 }  // namespace
 
-std::unique_ptr<ModelGraph> make_gemma3n(const Hparams& h, const Weights& w) { return std::make_unique<Gemma3n>(h, w); }
+std::span<const Architecture> gemma3n_architectures() {
+  static constexpr Architecture kRows[] = {
+      {"gemma3n",
+       make_graph<Gemma3n>,
+       {.window_period = 5, .attention_scale = 1, .logit_soft_cap = 30, .shares_caches = true, .windows_differ = true}},
+  };
+  return kRows;
+}
 
 }  // namespace ingle

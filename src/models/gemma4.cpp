@@ -1,11 +1,10 @@
 // Gemma 4 (text): sliding and full layers with head sizes and ropes of their own, norms before and behind each part of
 // a layer, a last part of layers that only read the caches of earlier ones, per-layer embeddings, and in some models a
 // mixture of experts beside the dense feed-forward. What a file leaves out its model does not have.
-#include "models/gemma4.h"
-
 #include <cmath>
 
 #include "base/error.h"
+#include "models/architecture.h"
 #include "models/per_layer_embeddings.h"
 #include "models/rope.h"
 #include "nn/attention.h"
@@ -220,6 +219,13 @@ Tensor Gemma4::logits(Ops& op, Tensor hidden) const {
 
 }  // namespace
 
-std::unique_ptr<ModelGraph> make_gemma4(const Hparams& h, const Weights& w) { return std::make_unique<Gemma4>(h, w); }
+std::span<const Architecture> gemma4_architectures() {
+  static constexpr Architecture kRows[] = {
+      {"gemma4",
+       make_graph<Gemma4>,
+       {.window_period = 6, .attention_scale = 1, .logit_soft_cap = 30, .shares_caches = true, .windows_differ = true}},
+  };
+  return kRows;
+}
 
 }  // namespace ingle

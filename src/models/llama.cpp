@@ -1,8 +1,7 @@
 // Llama 2 and 3, Mistral, SmolLM2, dense Qwen: pre-norm, one residual stream, grouped-query attention, gated MLP.
 // Biases, norms of q and k, frequency factors, windows and tied output are there when the file has them.
-#include "models/llama.h"
-
 #include "base/error.h"
+#include "models/architecture.h"
 #include "models/rope.h"
 #include "nn/attention.h"
 #include "nn/gated_mlp.h"
@@ -88,8 +87,13 @@ Tensor Llama::forward(Ops& op, const Step& step) const {
 
 }  // namespace
 
-std::unique_ptr<ModelGraph> make_llama(const Hparams& h, const Weights& w, Rope::Pairs pairs) {
-  return std::make_unique<Llama>(h, w, pairs);
+std::span<const Architecture> llama_architectures() {
+  static constexpr Architecture kRows[] = {
+      {"llama", make_graph<Llama, Rope::Pairs::kAdjacent>},  // Llama 1-3, Mistral, SmolLM, SmolLM2
+      {"qwen2", make_graph<Llama, Rope::Pairs::kHalves>},    // Qwen2, Qwen2.5
+      {"qwen3", make_graph<Llama, Rope::Pairs::kHalves>},    // with norms on each head's q and k
+  };
+  return kRows;
 }
 
 }  // namespace ingle

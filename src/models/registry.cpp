@@ -1,30 +1,32 @@
-// One line per architecture name.
-#include <array>
-
+// Which architectures there are, and how a file becomes a model.
 #include <fmt/ranges.h>
 
 #include "base/error.h"
-#include "models/gemma3n.h"
-#include "models/gemma4.h"
-#include "models/llama.h"
-#include "models/model.h"
+#include "models/architecture.h"
 
 namespace ingle {
+
+using Family = std::span<const Architecture>;
+
+// One line per family. Each declares the function it calls, which stands in the family's own file: nobody else needs
+// it. (A function declared here is one of namespace ingle, so the table must not be in an unnamed one.)
+// clang-format off
+constexpr Family (*kFamilies[])() = {
+    [] { extern Family gemma3n_architectures(); return gemma3n_architectures(); },
+    [] { extern Family gemma4_architectures(); return gemma4_architectures(); },
+    [] { extern Family llama_architectures(); return llama_architectures(); },
+};
+// clang-format on
+
 namespace {
 
-struct ArchitectureRow {
-  std::string_view name;
-  std::unique_ptr<ModelGraph> (*make)(const Hparams& h, const Weights& w);
-  HparamDefaults defaults = {};
-};
-
-constexpr std::array kArchitectures = {
-    ArchitectureRow{"gemma3n", make_gemma3n, kGemma3nDefaults},
-    ArchitectureRow{"gemma4", make_gemma4, kGemma4Defaults},
-    ArchitectureRow{"llama", make_llama<Rope::Pairs::kAdjacent>},  // Llama 1-3, Mistral, SmolLM, SmolLM2
-    ArchitectureRow{"qwen2", make_llama<Rope::Pairs::kHalves>},    // Qwen2, Qwen2.5
-    ArchitectureRow{"qwen3", make_llama<Rope::Pairs::kHalves>},    // with norms on each head's q and k
-};
+const Architecture* find_architecture(std::string_view name) {
+  for (const auto family : kFamilies) {
+    for (const Architecture& row : family())
+      if (row.name == name) return &row;
+  }
+  return nullptr;
+}
 
 // Files that are GGUF but no model of their own get their own message.
 void check_kind(const GgufFile& file, std::string_view architecture) {
@@ -48,29 +50,31 @@ void check_kind(const GgufFile& file, std::string_view architecture) {
 
 std::vector<std::string_view> architecture_names() {
   std::vector<std::string_view> names;
-  for (const ArchitectureRow& row : kArchitectures) names.push_back(row.name);
+  for (const auto family : kFamilies) {
+    for (const Architecture& row : family()) names.push_back(row.name);
+  }
   return names;
 }
 
 LoadedModel load_model(const GgufFile& file, Backend& backend, LoadOptions options) {
-  const std::string_view architecture = file.get_string("general.architecture");
-  check_kind(file, architecture);
-  for (const ArchitectureRow& row : kArchitectures) {
-    if (row.name != architecture) continue;
-    if (file.tensors().empty()) {
-      throw_error(ErrorCode::kUnsupported, "{}: has a vocabulary but no weights; it can tokenize, not generate",
-                  file.path());
-    }
-    const Hparams h = read_hparams(file, row.defaults);
-    LoadedModel model;
-    model.weights = std::make_unique<WeightStore>();
-    WeightLoader loader(file, backend, *model.weights, std::move(options));
-    model.graph = row.make(h, Weights(loader));
-    loader.finish();
-    return model;
+  const std::string_view name = file.get_string("general.architecture");
+  check_kind(file, name);
+  const Architecture* architecture = find_architecture(name);
+  if (architecture == nullptr) {
+    throw_error(ErrorCode::kUnsupported, "{}: architecture '{}' is not implemented; known are {}", file.path(), name,
+                fmt::join(architecture_names(), ", "));
   }
-  throw_error(ErrorCode::kUnsupported, "{}: architecture '{}' is not implemented; known are {}", file.path(),
-              architecture, fmt::join(architecture_names(), ", "));
+  if (file.tensors().empty()) {
+    throw_error(ErrorCode::kUnsupported, "{}: has a vocabulary but no weights; it can tokenize, not generate",
+                file.path());
+  }
+  const Hparams h = read_hparams(file, architecture->defaults);
+  LoadedModel model;
+  model.weights = std::make_unique<WeightStore>();
+  WeightLoader loader(file, backend, *model.weights, std::move(options));
+  model.graph = architecture->make(h, Weights(loader));
+  loader.finish();
+  return model;
 }
 
 }  // namespace ingle
