@@ -8,18 +8,18 @@
 #include "models/shapes_builder.h"
 
 namespace ingle {
+
+// One line per family. Each declares the function it calls, which stands in the family's own file. (A function declared
+// here is one of namespace ingle, so the table must not be in an unnamed one.)
+// clang-format off
+constexpr ShapeFamily (*kFamilies[])() = {
+    [] { extern ShapeFamily llama_shapes(); return llama_shapes(); },
+    [] { extern ShapeFamily gemma4_shapes(); return gemma4_shapes(); },
+    [] { extern ShapeFamily gemma3n_shapes(); return gemma3n_shapes(); },
+};
+// clang-format on
+
 namespace {
-
-struct Family {
-  std::span<const std::string_view> (*names)() noexcept;
-  ModelShape (*make)(size_t index, bool with_vocabulary);
-};
-
-constexpr Family kFamilies[] = {
-    {llama_shape_names, make_llama_shape},
-    {gemma4_shape_names, make_gemma4_shape},
-    {gemma3n_shape_names, make_gemma3n_shape},
-};
 
 // As GGUF has them: tokenizer.ggml.token_type.
 enum TokenType : int32_t { kNormal = 1, kUnknown = 2, kControl = 3, kByte = 6 };
@@ -77,17 +77,21 @@ int64_t ModelShape::parameters() const {
 std::span<const std::string_view> shape_names() noexcept {
   static const std::vector<std::string_view> kNames = [] {
     std::vector<std::string_view> all;
-    for (const Family& family : kFamilies) all.insert(all.end(), family.names().begin(), family.names().end());
+    for (const auto family : kFamilies) {
+      const ShapeFamily shapes = family();
+      all.insert(all.end(), shapes.names.begin(), shapes.names.end());
+    }
     return all;
   }();
   return kNames;
 }
 
 ModelShape make_shape(std::string_view name, bool with_vocabulary) {
-  for (const Family& family : kFamilies) {
-    const std::span<const std::string_view> names = family.names();
-    const auto found = std::ranges::find(names, name);
-    if (found != names.end()) return family.make(static_cast<size_t>(found - names.begin()), with_vocabulary);
+  for (const auto family : kFamilies) {
+    const ShapeFamily shapes = family();
+    const auto found = std::ranges::find(shapes.names, name);
+    if (found != shapes.names.end())
+      return shapes.make(static_cast<size_t>(found - shapes.names.begin()), with_vocabulary);
   }
   throw_error(ErrorCode::kInvalidArgument, "there is no shape '{}'; known are {}", name,
               fmt::join(shape_names(), ", "));

@@ -103,13 +103,10 @@ class ShapeBuilder {
   std::string prefix_;
 };
 
-// One file a family: a table with a row for each shape.
-std::span<const std::string_view> llama_shape_names() noexcept;
-std::span<const std::string_view> gemma4_shape_names() noexcept;
-std::span<const std::string_view> gemma3n_shape_names() noexcept;
-// `index` into the names above.
-ModelShape make_llama_shape(size_t index, bool with_vocabulary);
-ModelShape make_gemma4_shape(size_t index, bool with_vocabulary);
-ModelShape make_gemma3n_shape(size_t index, bool with_vocabulary);
+// What the file of a family gives to the table in shapes.cpp.
+struct ShapeFamily {
+  std::span<const std::string_view> names;
+  ModelShape (*make)(size_t index, bool with_vocabulary);  // `index` into the names
+};
 
 }  // namespace ingle

@@ -79,18 +79,7 @@ void add_layer(ShapeBuilder& b, const Row& m, int64_t layer) {
   b.gain("laurel_post_norm", kD, 0.5);
 }
 
-}  // namespace
-
-std::span<const std::string_view> gemma3n_shape_names() noexcept {
-  static constexpr auto kNames = [] {
-    std::array<std::string_view, kRows.size()> names;
-    for (size_t i = 0; i < names.size(); ++i) names[i] = kRows[i].name;
-    return names;
-  }();
-  return kNames;
-}
-
-ModelShape make_gemma3n_shape(size_t index, bool with_vocabulary) {
+ModelShape make(size_t index, bool with_vocabulary) {
   const Row& m = kRows[index];
   ShapeBuilder b(m.name, "gemma3n", m.description);
   set_keys(b, m);
@@ -106,6 +95,17 @@ ModelShape make_gemma3n_shape(size_t index, bool with_vocabulary) {
   b.end_blocks();
   b.gain("output_norm", kD);
   return b.take();
+}
+
+}  // namespace
+
+ShapeFamily gemma3n_shapes() {
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, kRows.size()> names;
+    for (size_t i = 0; i < names.size(); ++i) names[i] = kRows[i].name;
+    return names;
+  }();
+  return {kNames, make};
 }
 
 }  // namespace ingle

@@ -119,18 +119,7 @@ void add_layer(ShapeBuilder& b, const Row& m, int64_t layer) {
   b.gain("layer_output_scale", 1, 0.9, 0.05);
 }
 
-}  // namespace
-
-std::span<const std::string_view> gemma4_shape_names() noexcept {
-  static constexpr auto kNames = [] {
-    std::array<std::string_view, kRows.size()> names;
-    for (size_t i = 0; i < names.size(); ++i) names[i] = kRows[i].name;
-    return names;
-  }();
-  return kNames;
-}
-
-ModelShape make_gemma4_shape(size_t index, bool with_vocabulary) {
+ModelShape make(size_t index, bool with_vocabulary) {
   const Row& m = kRows[index];
   ShapeBuilder b(m.name, "gemma4", m.description);
   set_keys(b, m);
@@ -150,6 +139,17 @@ ModelShape make_gemma4_shape(size_t index, bool with_vocabulary) {
   b.end_blocks();
   b.gain("output_norm", m.d_model);
   return b.take();
+}
+
+}  // namespace
+
+ShapeFamily gemma4_shapes() {
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, kRows.size()> names;
+    for (size_t i = 0; i < names.size(); ++i) names[i] = kRows[i].name;
+    return names;
+  }();
+  return {kNames, make};
 }
 
 }  // namespace ingle

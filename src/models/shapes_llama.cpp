@@ -48,18 +48,7 @@ std::vector<float> rope_divisors(const Row& m) {
   return divisors;
 }
 
-}  // namespace
-
-std::span<const std::string_view> llama_shape_names() noexcept {
-  static constexpr auto kNames = [] {
-    std::array<std::string_view, kRows.size()> names;
-    for (size_t i = 0; i < names.size(); ++i) names[i] = kRows[i].name;
-    return names;
-  }();
-  return kNames;
-}
-
-ModelShape make_llama_shape(size_t index, bool with_vocabulary) {
+ModelShape make(size_t index, bool with_vocabulary) {
   const Row& m = kRows[index];
   ShapeBuilder b(m.name, m.architecture, m.description);
   b.set_size("block_count", m.layers);
@@ -98,6 +87,17 @@ ModelShape make_llama_shape(size_t index, bool with_vocabulary) {
   b.gain("output_norm", m.d_model);
   if (!m.tied) b.matrix("output", m.d_model, m.vocab);
   return b.take();
+}
+
+}  // namespace
+
+ShapeFamily llama_shapes() {
+  static constexpr auto kNames = [] {
+    std::array<std::string_view, kRows.size()> names;
+    for (size_t i = 0; i < names.size(); ++i) names[i] = kRows[i].name;
+    return names;
+  }();
+  return {kNames, make};
 }
 
 }  // namespace ingle
