@@ -9,12 +9,14 @@ A page marks its code blocks with a comment on the line before:
     <!-- PATH, after: TEXT -->             the block's lines go behind the one line of PATH that contains TEXT
     <!-- run -->                           the block's commands must succeed (in the tree; $BUILD is its build folder)
 
-The copy and its build stay in build/howto, so a second run only builds what changed. Prints what each page adds and changes.
+The copy and its build stay in build/howto, so a second run only builds what changed. Prints `git diff --stat` of what each page adds and
+changes.
 """
 
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -47,8 +49,8 @@ def steps_of(page):
 
 
 def apply(page, files):
-    """Applies a page's blocks to {path: text}; returns the commands it wants run and what it touched."""
-    commands, touched = [], []
+    """Applies a page's blocks to {path: text}; returns the commands it wants run."""
+    commands, changed = [], False
     for mark, text in steps_of(page):
         if mark == "run":
             commands.append(text)
@@ -57,7 +59,7 @@ def apply(page, files):
             if path in files:
                 raise Wrong(f"{page.name}: {path} exists already")
             files[path] = text
-            touched.append(f"  new   {path}, {len(text.splitlines())} lines")
+            changed = True
         elif match := re.fullmatch(r"(\S+), after: (.+)", mark):
             path, anchor = match.groups()
             lines = files.get(path, "").splitlines(keepends=True)
@@ -66,12 +68,24 @@ def apply(page, files):
                 raise Wrong(f"{page.name}: {path} has {len(found)} lines with '{anchor}', expected one")
             lines.insert(found[0] + 1, text)
             files[path] = "".join(lines)
-            touched.append(f"  line  {path}, {len(text.splitlines())} added")
+            changed = True
         else:
             raise Wrong(f"{page.name}: unknown mark '{mark}'")
-    if not commands or not touched:
+    if not commands or not changed:
         raise Wrong(f"{page.name}: changes nothing or runs nothing")
-    return commands, touched
+    return commands
+
+
+def git(tree, *arguments):
+    """With a repository that only serves to compare: its index is the tree before the page."""
+    return subprocess.run(["git", f"--git-dir={WORK / 'git'}", f"--work-tree={tree}", *arguments], cwd=tree, check=True,
+                          stdout=subprocess.PIPE, text=True).stdout
+
+
+def changes(tree):
+    new = git(tree, "ls-files", "--others", "--exclude-standard", "-z").split("\0")[:-1]
+    git(tree, "add", "--intent-to-add", "--", *new)
+    return git(tree, "diff", "--stat=120")
 
 
 def follow(page):
@@ -83,7 +97,7 @@ def follow(page):
             texts[name] = data.decode()
         except UnicodeDecodeError:
             continue
-    commands, touched = apply(page, texts)
+    commands = apply(page, texts)
     files.update({name: text.encode() for name, text in texts.items()})
     for name, data in files.items():
         write_if_changed(tree / name, data)
@@ -92,7 +106,10 @@ def follow(page):
     for path in sorted(tree.rglob("*"), reverse=True):
         if path.is_file() and path.relative_to(tree).as_posix() not in files:
             path.unlink()  # of the page before
-    print(f"== {page.stem}", *touched, sep="\n", flush=True)
+    shutil.rmtree(WORK / "git", ignore_errors=True)
+    git(ROOT, "init", "--quiet")
+    git(ROOT, "add", "--all")
+    print(f"== {page.stem}", changes(tree), sep="\n", end="", flush=True)
     environment = os.environ | {"BUILD": str(WORK / "build")}
     for command in commands:
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=tree, check=True, env=environment,
