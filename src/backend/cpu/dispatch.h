@@ -10,10 +10,14 @@
 
 namespace ingle::cpu {
 
+using IsaKernels = const CpuKernels&();  // the one function of isa/NAME.cpp: NAME_kernels()
+
 struct IsaEntry {
   const char* name;
-  bool (*runs)(const CpuFeatures&) noexcept;
-  const CpuKernels& (*kernels)();
+  bool CpuFeatures::*needs;  // nullptr: nothing
+  IsaKernels* kernels;
+
+  bool runs(const CpuFeatures& features) const noexcept { return needs == nullptr || features.*needs; }
 };
 
 // Best first; the last one, scalar, runs anywhere.

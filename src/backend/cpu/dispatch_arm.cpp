@@ -2,17 +2,18 @@
 #include <sys/auxv.h>
 
 #include "backend/cpu/dispatch.h"
-#include "backend/cpu/isa/isa.h"
 
 namespace ingle::cpu {
-namespace {
 
+// One line per instruction set, best first. Each declares the function it names, which stands in the instruction set's
+// own file: nobody else needs it. (A function declared here is one of namespace ingle::cpu, so the table must not be in
+// an unnamed one.)
+// clang-format off
 constexpr IsaEntry kEntries[] = {
-    {"neon_dotprod", [](const CpuFeatures& f) noexcept { return f.neon_dotprod; }, neon_dotprod_kernels},
-    {"scalar", [](const CpuFeatures&) noexcept { return true; }, scalar_kernels},
+    {"neon_dotprod", &CpuFeatures::neon_dotprod, [] { extern IsaKernels neon_dotprod_kernels; return neon_dotprod_kernels; }()},
+    {"scalar", nullptr, [] { extern IsaKernels scalar_kernels; return scalar_kernels; }()},
 };
-
-}  // namespace
+// clang-format on
 
 CpuFeatures detect_features() noexcept {
   CpuFeatures f;

@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "backend/cpu/dispatch.h"
-#include "backend/cpu/isa/isa.h"
 
 namespace ingle::cpu {
 namespace {
@@ -15,14 +14,19 @@ uint64_t enabled_state() noexcept {
   return (static_cast<uint64_t>(high) << 32) | low;
 }
 
-constexpr IsaEntry kEntries[] = {
-    {"avx512_vnni", [](const CpuFeatures& f) noexcept { return f.avx512 && f.avx512_vnni; }, avx512_vnni_kernels},
-    {"avx_vnni", [](const CpuFeatures& f) noexcept { return f.avx2 && f.avx_vnni; }, avx_vnni_kernels},
-    {"avx2", [](const CpuFeatures& f) noexcept { return f.avx2; }, avx2_kernels},
-    {"scalar", [](const CpuFeatures&) noexcept { return true; }, scalar_kernels},
-};
-
 }  // namespace
+
+// One line per instruction set, best first. Each declares the function it names, which stands in the instruction set's
+// own file: nobody else needs it. (A function declared here is one of namespace ingle::cpu, so the table must not be in
+// an unnamed one.)
+// clang-format off
+constexpr IsaEntry kEntries[] = {
+    {"avx512_vnni", &CpuFeatures::avx512_vnni, [] { extern IsaKernels avx512_vnni_kernels; return avx512_vnni_kernels; }()},
+    {"avx_vnni", &CpuFeatures::avx_vnni, [] { extern IsaKernels avx_vnni_kernels; return avx_vnni_kernels; }()},
+    {"avx2", &CpuFeatures::avx2, [] { extern IsaKernels avx2_kernels; return avx2_kernels; }()},
+    {"scalar", nullptr, [] { extern IsaKernels scalar_kernels; return scalar_kernels; }()},
+};
+// clang-format on
 
 CpuFeatures detect_features() noexcept {
   CpuFeatures f;

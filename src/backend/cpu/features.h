@@ -5,12 +5,13 @@
 
 namespace ingle::cpu {
 
+// Each says that all is there which its kernels use, operating system included.
 struct CpuFeatures {
-  bool avx2 = false;  // with FMA and F16C
-  bool avx_vnni = false;
-  bool avx512 = false;  // F, BW, DQ, VL
-  bool avx512_vnni = false;
-  bool neon_dotprod = false;
+  bool avx2 = false;          // with FMA and F16C
+  bool avx_vnni = false;      // and avx2
+  bool avx512 = false;        // F, BW, DQ, VL, and avx2
+  bool avx512_vnni = false;   // and avx512
+  bool neon_dotprod = false;  // with half precision
 };
 
 CpuFeatures detect_features() noexcept;

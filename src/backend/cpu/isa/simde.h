@@ -12,8 +12,4 @@ namespace ingle::cpu {
 
 std::span<const IsaEntry> simde_entries() noexcept;  // "avx2(simde)" and so on
 
-const CpuKernels& simde_avx2_kernels();
-const CpuKernels& simde_avx_vnni_kernels();
-const CpuKernels& simde_avx512_vnni_kernels();
-
 }  // namespace ingle::cpu
