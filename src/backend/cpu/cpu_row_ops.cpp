@@ -1,6 +1,8 @@
 // Row operations on the CPU: cut into tasks, each with its fast version where the table has one.
 #include "backend/cpu/cpu_row_ops.h"
 
+#include <algorithm>
+
 #include "backend/cpu/cpu_ops.h"
 #include "backend/cpu/each_row.h"
 #include "backend/cpu/op_scope.h"
@@ -20,8 +22,15 @@ constexpr FastRowOp kFastRowOps[] = {
     {&kGeluMul, [](const K& k, const RowView& r) noexcept { k.gelu_mul(r.x, r.y, 0, 1, r.n, r.x, 0); }},
 };
 
-// Rows of logits are long and few: pieces of them are the tasks.
-constexpr int64_t kPiece = 8192;
+// Rows of logits are long and few: pieces of them are the tasks, 8192 numbers of a soft cap. Less work than this costs
+// more to hand out than it takes, so pieces of a cheap operation are longer.
+constexpr double kPieceOperations = 10 * 8192;
+
+// Numbers of a row that are one task.
+int64_t piece_size(const RowOp& op, int64_t n) {
+  if (!op.elementwise) return n;
+  return std::clamp<int64_t>(static_cast<int64_t>(kPieceOperations / std::max(1.0, op.operations_per_number)), 1, n);
+}
 
 }  // namespace
 
@@ -40,7 +49,7 @@ void CpuOps::apply(const RowOp& op, Tensor x, const RowOperands& operands) {
   for (const FastRowOp& entry : kFastRowOps) {
     if (entry.op == &op) fast = entry.row;
   }
-  const int64_t piece = op.elementwise ? std::min(kPiece, n) : n, pieces = (n + piece - 1) / piece;
+  const int64_t piece = piece_size(op, n), pieces = (n + piece - 1) / piece;
   each_row(x.rows() * pieces, piece, [&](int64_t task) {
     const int64_t r = task / pieces, begin = task % pieces * piece;
     const RowView view{.x = x.row(r) + begin,
