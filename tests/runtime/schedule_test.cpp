@@ -61,7 +61,6 @@ class ScheduleTest : public testing::TestWithParam<std::string> {
     return loaded->model;
   }
 
- private:
   std::map<std::string, std::unique_ptr<Loaded>> loaded_;
 };
 
