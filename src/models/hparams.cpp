@@ -154,13 +154,14 @@ Hparams read_hparams(const GgufFile& file, const HparamDefaults& defaults) {
       keys.has("attention.head_count_kv") ? keys.per_layer("attention.head_count_kv", layers, 1, kMaxExtent) : heads;
   const std::vector<int64_t> d_ff = keys.per_layer("feed_forward_length", layers, 1, kMaxExtent);
   const std::vector<int32_t> windows = read_windows(keys, layers, defaults.window_period);
-  if (!keys.has("attention.key_length") && h.d_model % heads[0] != 0) {
+  const bool says_head_dim = keys.has("attention.key_length") || keys.has("head_dim");
+  if (!says_head_dim && h.d_model % heads[0] != 0) {
     throw_error(ErrorCode::kInvalidFile, "{}: {} channels do not divide into {} heads, and there is no key '{}'",
                 h.file, h.d_model, heads[0], keys.name("attention.key_length"));
   }
-  const int64_t k_dim = keys.find("attention.key_length", h.d_model / heads[0], 1, kMaxHeadDim);
-  const int64_t v_dim = keys.find("attention.value_length",
-                                  keys.has("attention.key_length") ? k_dim : h.d_model / heads[0], 1, kMaxHeadDim);
+  const int64_t head_dim = keys.find("head_dim", std::max<int64_t>(1, h.d_model / heads[0]), 1, kMaxHeadDim);
+  const int64_t k_dim = keys.find("attention.key_length", head_dim, 1, kMaxHeadDim);
+  const int64_t v_dim = keys.find("attention.value_length", says_head_dim ? k_dim : head_dim, 1, kMaxHeadDim);
   int64_t window_k_dim = k_dim, window_v_dim = v_dim;
   if (defaults.windows_differ) {
     window_k_dim = keys.find("attention.key_length_swa", k_dim, 1, kMaxHeadDim);

@@ -51,8 +51,8 @@ class Load : public testing::Test {
   }
 
   // The message of the error, which must have this code; "" when it loads.
-  std::string complaint(ErrorCode code, const Change& change) {
-    const GgufFile file = write(change);
+  std::string complaint(ErrorCode code, const Change& change, const std::string& model = "llama_wide") {
+    const GgufFile file = write(change, model);
     try {
       load_model(file, *backend_, {});
     } catch (const Error& e) {
@@ -100,6 +100,35 @@ TEST_F(Load, FilesThatAreNoModelSayWhatTheyAre) {
   EXPECT_CONTAINS(of_type("adapter"), "adapter");
   EXPECT_CONTAINS(of_type("imatrix"), "imatrix");
   EXPECT_CONTAINS(complaint(kUnsupported, {.no_tensors = true}), "vocabulary");
+}
+
+TEST_F(Load, AHeadSizeMayHaveItsShortName) {
+  const GgufFile file = write({.keys = [](GgufWriter& w) { w.set<uint32_t>("gemma3n.head_dim", 12); },
+                               .dropped_key = "gemma3n.attention.key_length"},
+                              "gemma3n_tiny");
+  EXPECT_EQ(load_model(file, *backend_, {}).graph->hparams().layers[0].k_dim, 12);
+}
+
+TEST_F(Load, CachesThatCannotBeSharedAreRefused) {
+  EXPECT_CONTAINS(complaint_about_key(ErrorCode::kUnsupported,
+                                      [](GgufWriter& w) { w.set<uint32_t>("llama.attention.shared_kv_layers", 1); }),
+                  "shared_kv_layers");
+  const auto of_gemma = [&](auto shared) {
+    return complaint(
+        ErrorCode::kInvalidFile,
+        {.keys = [&](GgufWriter& w) { w.set<decltype(shared)>("gemma4.attention.shared_kv_layers", shared); }},
+        "gemma4_ple");
+  };
+  EXPECT_CONTAINS(of_gemma(2.5f), "whole number");
+  EXPECT_CONTAINS(of_gemma(uint32_t{7}), "from 0 to 6");
+  EXPECT_CONTAINS(of_gemma(uint32_t{6}), "none of the first 1");
+}
+
+TEST_F(Load, ARouterNeedsExperts) {
+  EXPECT_CONTAINS(
+      complaint(ErrorCode::kInvalidFile,
+                {.keys = [](GgufWriter& w) { w.set<uint32_t>("gemma4.expert_used_count", 0); }}, "gemma4_moe"),
+      "0 used");
 }
 
 TEST_F(Load, MissingKeysAreNamed) {
