@@ -60,11 +60,21 @@ Chat::Chat(std::string_view source, const Tokenizer& tokenizer)
 }
 
 std::vector<ChatTemplate::Span> Chat::render_spans(const ChatRequest& request) const {
-  return template_.render_spans(template_variables(request, *tokenizer_), std::chrono::system_clock::now());
+  std::vector<ChatTemplate::Span> spans =
+      template_.render_spans(template_variables(request, *tokenizer_), std::chrono::system_clock::now());
+  // Gemma 4's first templates could close a turn and forget to open the model's. What a message says does not count.
+  constexpr std::string_view kClosed = "<turn|>\n", kOpened = "<|turn>model\n";
+  std::string end;
+  for (auto span = spans.rbegin(); span != spans.rend() && span->trusted && end.size() < kClosed.size(); ++span)
+    end.insert(0, span->text);
+  if (request.add_generation_prompt && end.ends_with(kClosed)) spans.push_back({std::string(kOpened), true});
+  return spans;
 }
 
 std::string Chat::render(const ChatRequest& request) const {
-  return template_.render(template_variables(request, *tokenizer_), std::chrono::system_clock::now());
+  std::string text;
+  for (const ChatTemplate::Span& span : render_spans(request)) text += span.text;
+  return text;
 }
 
 std::vector<Chat::Match> Chat::find_control_tokens(std::string_view text, const std::vector<bool>& trusted) const {
