@@ -9,6 +9,7 @@
 #include "models/per_layer_embeddings.h"
 #include "models/rope.h"
 #include "nn/attention.h"
+#include "nn/output_head.h"
 
 namespace ingle {
 namespace {
@@ -39,7 +40,7 @@ class Gemma3n : public ModelGraph {
   std::span<const KvGroup> kv_groups() const noexcept override { return groups_; }
   int last_writer() const noexcept override { return h_.last_writer(); }
   Tensor forward(Ops& op, const Step& step) const override;
-  Tensor logits(Ops& op, Tensor hidden) const override;
+  Tensor logits(Ops& op, Tensor hidden) const override { return head_(op, hidden); }
 
  private:
   Layer make_layer(const Weights& b, const LayerHparams& l, int index, float sparsity) const;
@@ -53,7 +54,7 @@ class Gemma3n : public ModelGraph {
   std::vector<Linear> spread_, gather_;  // from the active stream to each other one, and back
   std::vector<Layer> layers_;
   Norm out_norm_;
-  Linear head_;
+  OutputHead head_;
   std::vector<KvGroup> groups_;
 };
 
@@ -92,7 +93,7 @@ Gemma3n::Gemma3n(const Hparams& h, const Weights& w)
   for (size_t i = 0; i < h.layers.size(); ++i)
     layers_.push_back(make_layer(w.block(static_cast<int64_t>(i)), h.layers[i], static_cast<int>(i), sparsity[i]));
   out_norm_ = w.norm("output_norm", h.d_model, h.norm_eps);
-  head_ = fine(w.linear_or("output", "token_embd", h.d_model, h.vocab));
+  head_ = {fine(w.linear_or("output", "token_embd", h.d_model, h.vocab)), h.logit_soft_cap};
   for (const char* tower : {"v.", "a.", "mm."}) w.skip(tower);
 }
 
@@ -213,12 +214,6 @@ Tensor Gemma3n::forward(Ops& op, const Step& step) const {
   }
   op.apply(kScale, sum, {.a = 1.0f / kStreams});
   return op.norm(out_norm_, sum);
-}
-
-Tensor Gemma3n::logits(Ops& op, Tensor hidden) const {
-  const Tensor result = op.linear(head_, hidden);
-  if (h_.logit_soft_cap > 0) op.apply(kSoftCap, result, {.a = h_.logit_soft_cap});
-  return result;
 }
 
 }  // namespace

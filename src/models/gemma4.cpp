@@ -9,6 +9,7 @@
 #include "models/rope.h"
 #include "nn/attention.h"
 #include "nn/gated_mlp.h"
+#include "nn/output_head.h"
 
 namespace ingle {
 namespace {
@@ -49,7 +50,7 @@ class Gemma4 : public ModelGraph {
   std::span<const KvGroup> kv_groups() const noexcept override { return groups_; }
   int last_writer() const noexcept override { return h_.last_writer(); }
   Tensor forward(Ops& op, const Step& step) const override;
-  Tensor logits(Ops& op, Tensor hidden) const override;
+  Tensor logits(Ops& op, Tensor hidden) const override { return head_(op, hidden); }
 
  private:
   Layer make_layer(const Weights& b, const LayerHparams& l, int index) const;
@@ -62,7 +63,7 @@ class Gemma4 : public ModelGraph {
   std::optional<PerLayerEmbeddings> per_layer_;
   std::vector<Layer> layers_;
   Norm out_norm_;
-  Linear head_;
+  OutputHead head_;
   std::vector<KvGroup> groups_;
 };
 
@@ -92,7 +93,7 @@ Gemma4::Gemma4(const Hparams& h, const Weights& w)
   for (int64_t i = 0; i < h.layer_count(); ++i)
     layers_.push_back(make_layer(w.block(i), h.layers[static_cast<size_t>(i)], static_cast<int>(i)));
   out_norm_ = w.norm("output_norm", h.d_model, h.norm_eps);
-  head_ = fine(w.linear_or("output", "token_embd", h.d_model, h.vocab));
+  head_ = {fine(w.linear_or("output", "token_embd", h.d_model, h.vocab)), h.logit_soft_cap};
   for (const char* tower : {"v.", "a.", "mm."}) w.skip(tower);  // vision and sound, in files that hold them too
 }
 
@@ -209,12 +210,6 @@ Tensor Gemma4::forward(Ops& op, const Step& step) const {
   op.set_layer(-1);
   if (step.need.wanted().empty()) return {};
   return op.norm(out_norm_, step.need.result().crop(op, x));
-}
-
-Tensor Gemma4::logits(Ops& op, Tensor hidden) const {
-  const Tensor result = op.linear(head_, hidden);
-  if (h_.logit_soft_cap > 0) op.apply(kSoftCap, result, {.a = h_.logit_soft_cap});
-  return result;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Collects keys and tensors of a shape; what the families have in common.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -108,5 +109,13 @@ struct ShapeFamily {
   std::span<const std::string_view> names;
   ModelShape (*make)(size_t index, bool with_vocabulary);  // `index` into the names
 };
+
+// For `names`: those of a family's table.
+template <class Row, size_t kCount>
+constexpr std::array<std::string_view, kCount> names_of(const std::array<Row, kCount>& rows) {
+  std::array<std::string_view, kCount> names;
+  for (size_t i = 0; i < kCount; ++i) names[i] = rows[i].name;
+  return names;
+}
 
 }  // namespace ingle

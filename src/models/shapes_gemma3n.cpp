@@ -100,11 +100,7 @@ ModelShape make(size_t index, bool with_vocabulary) {
 }  // namespace
 
 ShapeFamily gemma3n_shapes() {
-  static constexpr auto kNames = [] {
-    std::array<std::string_view, kRows.size()> names;
-    for (size_t i = 0; i < names.size(); ++i) names[i] = kRows[i].name;
-    return names;
-  }();
+  static constexpr auto kNames = names_of(kRows);
   return {kNames, make};
 }
 

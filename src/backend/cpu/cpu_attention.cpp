@@ -88,7 +88,7 @@ struct CpuOps::AttentionWork {
   const AttentionOptions& options;
   const KvFormat &k_format, &v_format;
   Tensor q, out;
-  int64_t heads, group, k_dim, v_dim, v_stride;
+  int64_t group, k_dim, v_dim, v_stride;
 
   // Room for one task: scaled queries, a span's and the merged state, limits, and the float tiles of a block.
   size_t query_bytes(int64_t q_rows) const noexcept { return static_cast<size_t>(q_rows * k_dim) * sizeof(float); }
@@ -279,7 +279,6 @@ Tensor CpuOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, const 
                      .v_format = kv_format_of(kernels_, layout.v_type),
                      .q = q,
                      .out = {},
-                     .heads = heads,
                      .group = heads / layout.kv_heads,
                      .k_dim = layout.k_dim,
                      .v_dim = layout.v_dim,

@@ -15,8 +15,7 @@ double float_bytes(int64_t count) { return 4.0 * static_cast<double>(count); }
 
 }  // namespace
 
-CpuOps::CpuOps(ThreadPool& pool, const CpuKernels& kernels, Precision precision)
-    : pool_(pool), kernels_(kernels), precision_(precision) {}
+CpuOps::CpuOps(ThreadPool& pool, const CpuKernels& kernels) : pool_(pool), kernels_(kernels) {}
 
 void CpuOps::begin_step() {
   arena_.reset();

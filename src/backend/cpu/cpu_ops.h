@@ -15,7 +15,7 @@ namespace ingle::cpu {
 
 class CpuOps final : public Ops {
  public:
-  CpuOps(ThreadPool& pool, const CpuKernels& kernels, Precision precision);
+  CpuOps(ThreadPool& pool, const CpuKernels& kernels);
 
   void begin_step() override;
   void set_layer(int layer) override { layer_ = layer; }
@@ -111,7 +111,6 @@ class CpuOps final : public Ops {
 
   ThreadPool& pool_;
   const CpuKernels& kernels_;
-  const Precision precision_;
   Arena arena_;       // tensors and their int8 forms
   Arena step_arena_;  // what lasts the whole step: rope tables
   Arena::Mark layer_mark_;
