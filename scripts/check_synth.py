@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 import numpy
-from compare_llama_cpp import Llama, read_logits
+from compare_llama_cpp import Llama, distributions
 
 DEFAULT = ["smollm2-135m:f32:1e-5", "smollm2-135m:q8_0:0.01", "smollm2-135m:q4_0:0.01", "smollm2-135m:q4_k:0.01", "qwen3-0.6b:q4_0:0.01"]
 WINDOW, WINDOWS = 64, 4
@@ -43,18 +43,9 @@ def tokenize(engine, text):
 def compare(engine, logits):
     """Mean divergence of llama.cpp's distributions from the kept ones, and how often the likeliest token is the same."""
     divergences, same = [], 0
-    for tokens, rows in read_logits(logits):
-        engine.clear()
-        engine.read(tokens, wanted="all")
-        first = len(tokens) - 1 - len(rows)
-        for i, kept in enumerate(rows):
-            row = engine.row(first + i)
-            row -= row.max()
-            logs = row - numpy.log(numpy.exp(row).sum())
-            kept = kept.astype(numpy.float64)
-            kept -= numpy.log(numpy.exp(kept).sum())
-            divergences.append(float((numpy.exp(kept) * (kept - logs)).sum()))
-            same += int(kept.argmax() == logs.argmax())
+    for kept, logs, _ in distributions(engine, logits):
+        divergences.append(float((numpy.exp(kept) * (kept - logs)).sum()))
+        same += int(kept.argmax() == logs.argmax())
     return numpy.mean(divergences), same / len(divergences)
 
 

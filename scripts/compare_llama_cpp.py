@@ -161,24 +161,30 @@ def read_logits(path):
             yield ids.tolist(), rows["lowest"][:, None] + rows["step"][:, None] * rows["code"].astype(numpy.float32)
 
 
-def kl(args):
+def distributions(engine, path):
+    """Log-probabilities, row by row: those kept in the file, llama.cpp's, and the token that came next."""
     import numpy
 
-    engine = Llama(args.model, int(args.threads.split(",")[0]), 4096)
-    divergences, losses, same = [], [], 0
-    for tokens, rows in read_logits(args.logits):
+    for tokens, rows in read_logits(path):
         engine.clear()
         engine.read(tokens, wanted="all")
         first = len(tokens) - 1 - len(rows)
         for i, kept in enumerate(rows):
             row = engine.row(first + i)
             row -= row.max()
-            logs = row - numpy.log(numpy.exp(row).sum())
             kept = kept.astype(numpy.float64)
-            kept -= numpy.log(numpy.exp(kept).sum())
-            divergences.append(float((numpy.exp(kept) * (kept - logs)).sum()))
-            losses.append(-logs[tokens[first + i + 1]])
-            same += int(kept.argmax() == logs.argmax())
+            yield kept - numpy.log(numpy.exp(kept).sum()), row - numpy.log(numpy.exp(row).sum()), tokens[first + i + 1]
+
+
+def kl(args):
+    import numpy
+
+    engine = Llama(args.model, int(args.threads.split(",")[0]), 4096)
+    divergences, losses, same = [], [], 0
+    for kept, logs, token in distributions(engine, args.logits):
+        divergences.append(float((numpy.exp(kept) * (kept - logs)).sum()))
+        losses.append(-logs[token])
+        same += int(kept.argmax() == logs.argmax())
     d = numpy.array(divergences)
     print(f"llama.cpp: perplexity {numpy.exp(numpy.mean(losses)):.4f}, KL divergence mean {d.mean():.6f} +/- "
           f"{d.std() / len(d) ** 0.5:.6f}, median {numpy.median(d):.6f}, 99 % {numpy.quantile(d, 0.99):.6f}, "
