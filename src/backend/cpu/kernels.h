@@ -26,6 +26,7 @@ constexpr int64_t kActivationBytes = 44;  // per token and block of 32
 struct IntFormat {
   DType type;
   const char* name;            // of the layout, for --explain
+  int bits;                    // of a weight, as products take it: 4, 5 or 8
   size_t block_bytes_per_row;  // packed bytes per row and block of 32
   // Packs block after block of panel_rows rows (nullptr: a row of zeros); each pointer stands at that row's first
   // block.
@@ -75,6 +76,12 @@ struct AttentionTile {
   float* o;  // [rows][v_stride] running weighted sum, 0 at first
 };
 
+// A loop of nothing but multiply-adds in registers (kernels/ceilings.inl): what products of one kind reach at most.
+struct PeakLoop {
+  int bits;                                  // of the weights of an int8 product: 4, 5, 8; 32: f32
+  int64_t (*run)(int64_t repeats) noexcept;  // returns how many multiply-adds it did
+};
+
 struct CpuKernels {
   const char* name;
   int lanes;        // floats in a vector
@@ -112,6 +119,10 @@ struct CpuKernels {
   void (*attention_tile)(const AttentionTile& tile) noexcept;
   // a = a * a_factor + b * b_factor
   void (*blend)(float* a, float a_factor, const float* b, float b_factor, int64_t n) noexcept;
+
+  const PeakLoop* peaks;  // several of one kind: the fastest counts
+  int peak_count;
+  void (*read_all)(const uint8_t* p, size_t bytes) noexcept;  // loads all of it, in order; bytes % 64 == 0
 };
 
 }  // namespace ingle::cpu

@@ -5,6 +5,7 @@
 #include "base/half.h"
 
 #define INGLE_INLINE inline __attribute__((always_inline))
+#define INGLE_REGISTER "+x"  // how assembly names a vector that is read and written
 
 namespace ingle::cpu {
 namespace avx2 {

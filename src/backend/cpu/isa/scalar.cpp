@@ -5,6 +5,7 @@
 #include "base/half.h"
 
 #define INGLE_INLINE inline __attribute__((always_inline))
+#define INGLE_REGISTER "+m"  // no register holds a vector
 
 namespace ingle::cpu {
 namespace scalar {

@@ -10,6 +10,7 @@
 #define _MM_FROUND_NO_EXC SIMDE_MM_FROUND_NO_EXC  // the one name that has no alias
 // Emulated operations are long: inlined everywhere they would take minutes to compile.
 #define INGLE_INLINE inline __attribute__((noinline))
+#define INGLE_REGISTER "+m"  // no register holds a vector
 
 namespace ingle::cpu {
 namespace simde_avx2 {

@@ -16,6 +16,7 @@
 #include "backend/cpu/kernels/float_product.inl"
 #include "backend/cpu/kernels/int_product.inl"
 #include "backend/cpu/kernels/kv_cache.inl"
+#include "backend/cpu/kernels/ceilings.inl"
 
 // clang-format off
 static constexpr IntFormat kIntFormats[] = {
@@ -65,5 +66,8 @@ constexpr CpuKernels kernel_table(const char* name) {
           .multiply = multiply_all,
           .soft_cap = soft_cap_all,
           .attention_tile = attention_tile,
-          .blend = blend};
+          .blend = blend,
+          .peaks = kPeaks,
+          .peak_count = kPeakCount,
+          .read_all = read_all};
 }

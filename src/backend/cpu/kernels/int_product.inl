@@ -153,6 +153,7 @@ template <class Format>
 constexpr IntFormat int_format() {
   return {.type = Format::kType,
           .name = Format::kName,
+          .bits = Format::kBits,
           .block_bytes_per_row = Format::kBytesPerRow,
           .pack = pack_panel<Format>,
           .gemv = {gemv_panel<Format, 1>, gemv_panel<Format, 2>, gemv_panel<Format, 3>, gemv_panel<Format, 4>},

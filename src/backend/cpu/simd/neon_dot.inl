@@ -4,6 +4,7 @@ constexpr int kPanelVectors = 4;  // 16 rows: a broadcast activation serves four
 constexpr int kTileTokens =
     4;  // 16 integer accumulators and 4 weights of 32 registers; the float sums rest in L1 over a block
 constexpr bool kByteUnsigned = false;
+constexpr bool kFewBitsAreFaster = false;
 
 using Bytes = uint8x16_t;
 INGLE_INLINE Bytes load_bytes(const uint8_t* p) { return vld1q_u8(p); }

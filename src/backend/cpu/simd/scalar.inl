@@ -13,6 +13,7 @@ constexpr int kLanes = 8;
 constexpr int kPanelVectors = 1;
 constexpr int kTileTokens = 4;
 constexpr bool kByteUnsigned = false;
+constexpr bool kFewBitsAreFaster = false;
 
 #define INGLE_EACH_LANE for (int i = 0; i < 8; ++i)
 INGLE_INLINE F32 set1(float x) {

@@ -5,6 +5,7 @@
 constexpr int kPanelVectors = 2;
 constexpr int kTileTokens = 4;
 constexpr bool kByteUnsigned = false;
+constexpr bool kFewBitsAreFaster = true;
 
 INGLE_INLINE I32 shift_left(I32 x, int bits) { return _mm256_slli_epi32(x, bits); }
 
