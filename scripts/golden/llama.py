@@ -43,12 +43,14 @@ def config_of(m):
                   num_attention_heads=m["heads"], num_key_value_heads=m["kv"], head_dim=m["dim"], rms_norm_eps=1e-5,
                   max_position_embeddings=512, tie_word_embeddings=m.get("tied", False), attention_dropout=0.0,
                   rope_parameters=dict({"rope_type": "default"}, **m.get("rope", {}), rope_theta=m.get("theta", 10000.0)))
+    values.update(m.get("config", {}))
     if m.get("biases"):
         values.update(attention_bias=True, mlp_bias=True)
     if "window" in m:
         values["sliding_window"] = m["window"]
     config = m["kind"][0](**values)
     config._attn_implementation = "eager"
+    config._experts_implementation = "eager"
     return config
 
 
@@ -80,7 +82,7 @@ def randomize(model, store, seed):
             elif "embed_tokens" in name:
                 w = rng.standard_normal(p.shape) * (0.3 if model.config.tie_word_embeddings else 1)
             else:
-                w = rng.standard_normal(p.shape) * 1.3 / math.sqrt(p.shape[1])
+                w = rng.standard_normal(p.shape) * 1.3 / math.sqrt(p.shape[-1])
             w = w.astype(np.float16 if store == "f16" and len(p.shape) > 1 else np.float32).astype(np.float32)
             p.copy_(torch.from_numpy(w))
 
@@ -132,16 +134,27 @@ def write_gguf(path, m, model):
         w.add_rope_scaling_factor(rope["factor"])
     if rope.get("rope_type") == "yarn":
         w.add_rope_scaling_orig_ctx_len(rope["original_max_position_embeddings"])
+    for key, value in m.get("keys", {}).items():
+        add = w.add_bool if isinstance(value, bool) else w.add_float32 if isinstance(value, float) else w.add_uint32
+        add(f"{arch}.{key}", value)
     tiny.add_tokenizer(w)
 
     names = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
              "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
              "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm",
-             "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm"}
+             "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm", "mlp.gate": "ffn_gate_inp"}
     if rope.get("rope_type") == "llama3":
         w.add_tensor("rope_freqs.weight", rope_factors(m))
     for key, p in model.state_dict().items():
         t = p.numpy()
+        if ".experts." in key:  # those of all experts, the gate's rows before up's
+            layer = key.split(".")[2]
+            parts = {"ffn_down_exps": t / m.get("keys", {}).get("expert_weights_scale", 1)}
+            if key.endswith("gate_up_proj"):
+                parts = dict(zip(("ffn_gate_exps", "ffn_up_exps"), np.split(t, 2, axis=1)))
+            for name, part in parts.items():
+                tiny.add_matrix_or_vector(w, f"blk.{layer}.{name}.weight", part, half=m.get("store", "f16") == "f16")
+            continue
         stem, kind = key.rsplit(".", 1)
         if stem == "model.embed_tokens":
             out = "token_embd"
@@ -156,5 +169,6 @@ def write_gguf(path, m, model):
             out = f"blk.{layer}.{names[part]}"
             if adjacent and part in ("self_attn.q_proj", "self_attn.k_proj"):
                 t = permute(t, m["heads"] if "q_proj" in part else m["kv"])
-        tiny.add_matrix_or_vector(w, f"{out}.{kind}", t, half=m.get("store", "f16") == "f16")
+        half = m.get("store", "f16") == "f16" and not out.endswith("ffn_gate_inp")  # routers stay f32
+        tiny.add_matrix_or_vector(w, f"{out}.{kind}", t, half)
     tiny.close_writer(w)

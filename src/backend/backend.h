@@ -72,6 +72,9 @@ struct Experts {
   Activation activation = Activation::kSilu;
 };
 
+// What a row's weights are shares of: the softmax over all experts divided by its sum over the used ones, or as it is.
+enum class Shares { kOfUsed, kOfAll };
+
 // Which experts each row goes to and what their outputs are multiplied by. Lives as long as a Tensor.
 struct Routes {
   int64_t rows = 0, used = 0;
@@ -145,11 +148,11 @@ class Ops {
   // down(act(gate x) * (up x)).
   virtual Tensor gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
                            Into into = {}) = 0;
-  // The `used` best experts of each row of router scores [rows, experts], by softmax over all of them, their weights
-  // divided by the weights' sum and multiplied by `scale[expert]` (nullptr: 1). Of equal scores the first wins.
-  virtual Routes route(Tensor scores, int64_t used, const float* scale) = 0;
+  // The `used` best experts of each row of router scores [rows, experts], by softmax over all of them, their shares
+  // multiplied by `scale[expert]` (nullptr: 1). Of equal scores the first wins.
+  virtual Routes route(Tensor scores, int64_t used, const float* scale, Shares shares = Shares::kOfUsed) = 0;
   // Sum over a row's experts, best first, of weight * down(act(gate x) * (up x)): [rows, d_model].
-  virtual Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x) = 0;
+  virtual Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x, Into into = {}) = 0;
   // Over the last dimension of [rows, size] or [rows, heads, size].
   virtual Tensor norm(const Norm& n, Tensor x, Into into = {}) = 0;
   // In place on [rows, heads, head_dim].

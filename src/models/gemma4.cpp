@@ -3,8 +3,8 @@
 // mixture of experts beside the dense feed-forward. What a file leaves out its model does not have.
 #include <cmath>
 
-#include "base/error.h"
 #include "models/architecture.h"
+#include "models/experts.h"
 #include "models/per_layer_embeddings.h"
 #include "models/rope.h"
 #include "nn/attention.h"
@@ -18,10 +18,7 @@ namespace {
 struct Mixture {
   std::vector<float> router_gain;
   Norm router_norm, in_norm, dense_out_norm, out_norm;
-  Linear router;  // d_model -> experts
-  Experts experts;
-  const float* scales;  // per expert, or nullptr
-  int64_t used;
+  MixtureOfExperts experts;
 };
 
 struct PerLayerPart {
@@ -140,35 +137,17 @@ Layer Gemma4::make_layer(const Weights& b, const LayerHparams& l, int index) con
 
 Mixture Gemma4::make_mixture(const Weights& b) const {
   const auto norm = [&](const char* name) { return b.norm(name, h_.d_model, h_.norm_eps); };
-  const int64_t d = h_.d_model, count = h_.experts, d_ff = h_.expert_d_ff;
-  if (h_.experts_used < 1 || d_ff < 1) {
-    throw_error(ErrorCode::kInvalidFile, "{}: has a router, but {} experts, {} used, of {} hidden numbers", h_.file,
-                count, h_.experts_used, d_ff);
-  }
+  const int64_t d = h_.d_model;
   Mixture m{.router_gain = std::vector<float>(static_cast<size_t>(d), 1.0f / std::sqrt(static_cast<float>(d))),
             .router_norm = {},
             .in_norm = norm("pre_ffw_norm_2"),
             .dense_out_norm = norm("post_ffw_norm_1"),
             .out_norm = norm("post_ffw_norm_2"),
-            .router = fine(b.linear("ffn_gate_inp", d, count)),
-            .experts = {.gate = {}, .up = {}, .down = {}, .activation = Activation::kGelu},
-            .scales = nullptr,
-            .used = h_.experts_used};
+            .experts = read_experts(h_, b, Activation::kGelu)};
   if (const std::span<const float> scale = b.find_scales("ffn_gate_inp", d); !scale.empty()) {
     for (size_t i = 0; i < scale.size(); ++i) m.router_gain[i] *= scale[i];
   }
   m.router_norm = {m.router_gain.data(), d, h_.norm_eps};
-  if (b.has("ffn_gate_up_exps")) {  // of each expert the gate's rows, then up's
-    m.experts.gate = b.linears_part("ffn_gate_up_exps", count, d, 2 * d_ff, 0, d_ff);
-    m.experts.up = b.linears_part("ffn_gate_up_exps", count, d, 2 * d_ff, d_ff, d_ff);
-  } else {
-    m.experts.gate = b.linears("ffn_gate_exps", count, d, d_ff);
-    m.experts.up = b.linears("ffn_up_exps", count, d, d_ff);
-  }
-  m.experts.down = b.linears("ffn_down_exps", count, d_ff, d);
-  for (Linear& down : m.experts.down) down.fine = true;
-  if (const std::span<const float> scales = b.find_scales("ffn_down_exps", count); !scales.empty())
-    m.scales = scales.data();
   return m;
 }
 
@@ -177,8 +156,7 @@ Tensor Gemma4::mix(Ops& op, const Layer& l, Tensor x) const {
   const Tensor dense = l.mlp(op, op.norm(l.mlp_norm, x));
   if (!l.mixture) return dense;
   const Mixture& m = *l.mixture;
-  const Routes routes = op.route(op.linear(m.router, op.norm(m.router_norm, x)), m.used, m.scales);
-  const Tensor experts = op.experts_mlp(m.experts, routes, op.norm(m.in_norm, x));
+  const Tensor experts = m.experts(op, op.norm(m.router_norm, x), op.norm(m.in_norm, x));
   return op.norm(m.out_norm, experts, {.add_to = op.norm(m.dense_out_norm, dense)});
 }
 

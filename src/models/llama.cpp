@@ -1,7 +1,10 @@
-// Llama 2 and 3, Mistral, SmolLM2, dense Qwen: pre-norm, one residual stream, grouped-query attention, gated MLP.
-// Biases, norms of q and k, frequency factors, windows and tied output are there when the file has them.
-#include "base/error.h"
+// Llama 2 and 3, Mistral, Mixtral, SmolLM2, Qwen 2 and 3: pre-norm, one residual stream, grouped-query attention, gated
+// MLP or a mixture of them. Biases, norms of q and k, frequency factors, windows and tied output are there when the
+// file has them.
+#include <variant>
+
 #include "models/architecture.h"
+#include "models/experts.h"
 #include "models/rope.h"
 #include "nn/attention.h"
 #include "nn/gated_mlp.h"
@@ -14,8 +17,15 @@ struct Layer {
   Attention attn;
   AttentionShape shape;
   Norm mlp_norm;
-  GatedMlp mlp;
+  std::variant<GatedMlp, MixtureOfExperts> mlp;
 };
+
+std::variant<GatedMlp, MixtureOfExperts> read_mlp(const Hparams& h, const Weights& b, const LayerHparams& l) {
+  if (h.experts > 0) return read_experts(h, b, Activation::kSilu);
+  return GatedMlp{.gate = b.linear("ffn_gate", h.d_model, l.d_ff),
+                  .up = b.linear("ffn_up", h.d_model, l.d_ff),
+                  .down = fine(b.linear("ffn_down", l.d_ff, h.d_model))};
+}
 
 class Llama : public ModelGraph {
  public:
@@ -42,9 +52,6 @@ Llama::Llama(const Hparams& h, const Weights& w, Rope::Pairs pairs)
       embed_(w.table("token_embd", h.d_model, h.vocab)),
       rope_(make_rope(h.rope, pairs, w.find_vector("rope_freqs", h.rope.rotated / 2))),
       groups_(group_kv_layers(h)) {
-  if (h.experts > 0)
-    throw_error(ErrorCode::kUnsupported, "{}: has {} experts; mixtures of experts are not implemented", h.file,
-                h.experts);
   for (int64_t i = 0; i < h.layer_count(); ++i) {
     const Weights b = w.block(i);
     const LayerHparams& l = h.layers[static_cast<size_t>(i)];
@@ -58,9 +65,7 @@ Llama::Llama(const Hparams& h, const Weights& w, Rope::Pairs pairs)
                  .k_norm = b.find_norm("attn_k_norm", l.k_dim, h.norm_eps)},
         .shape = {.heads = l.heads, .kv_heads = l.kv_heads, .scale = l.attention_scale, .window = l.window},
         .mlp_norm = b.norm("ffn_norm", h.d_model, h.norm_eps),
-        .mlp = {.gate = b.linear("ffn_gate", h.d_model, l.d_ff),
-                .up = b.linear("ffn_up", h.d_model, l.d_ff),
-                .down = fine(b.linear("ffn_down", l.d_ff, h.d_model))},
+        .mlp = read_mlp(h, b, l),
     });
   }
   out_norm_ = w.norm("output_norm", h.d_model, h.norm_eps);
@@ -78,7 +83,8 @@ Tensor Llama::forward(Ops& op, const Step& step) const {
     const Tensor residual = rows.out.empty() ? Tensor{} : rows.crop(op, x);
     x = l.attn(op, l.shape, rope_, op.norm(l.attn_norm, x), rows, step.kv[i], {.add_to = residual});
     if (rows.out.empty()) return {};  // after the last layer that writes, nobody wants anything
-    x = op.end_layer(l.mlp(op, op.norm(l.mlp_norm, x), {.add_to = x}));
+    const Tensor normed = op.norm(l.mlp_norm, x);
+    x = op.end_layer(std::visit([&](const auto& mlp) { return mlp(op, normed, {.add_to = x}); }, l.mlp));
   }
   op.set_layer(-1);
   if (step.need.wanted().empty()) return {};
@@ -89,9 +95,10 @@ Tensor Llama::forward(Ops& op, const Step& step) const {
 
 std::span<const Architecture> llama_architectures() {
   static constexpr Architecture kRows[] = {
-      {"llama", make_graph<Llama, Rope::Pairs::kAdjacent>},  // Llama 1-3, Mistral, SmolLM, SmolLM2
-      {"qwen2", make_graph<Llama, Rope::Pairs::kHalves>},    // Qwen2, Qwen2.5
-      {"qwen3", make_graph<Llama, Rope::Pairs::kHalves>},    // with norms on each head's q and k
+      {"llama", make_graph<Llama, Rope::Pairs::kAdjacent>},   // Llama 1-3, Mistral, Mixtral, SmolLM, SmolLM2
+      {"qwen2", make_graph<Llama, Rope::Pairs::kHalves>},     // Qwen2, Qwen2.5
+      {"qwen3", make_graph<Llama, Rope::Pairs::kHalves>},     // with norms on each head's q and k
+      {"qwen3moe", make_graph<Llama, Rope::Pairs::kHalves>},  // the same, with experts
   };
   return kRows;
 }

@@ -1,4 +1,4 @@
-// Llama 3, Mistral, SmolLM2 and dense Qwen3: the architectures of models/llama.cpp.
+// Llama 3, Mistral, SmolLM2 and Qwen3, dense or with experts: the architectures of models/llama.cpp.
 #include <array>
 #include <numbers>
 
@@ -14,6 +14,7 @@ struct Row {
   bool tied;            // no output matrix of its own
   bool head_norms;      // on each head's q and k
   double rope_stretch;  // Llama 3's factor for low frequencies, as a tensor rope_freqs; 0: none
+  int64_t experts = 0, experts_used = 0, expert_d_ff = 0;
 };
 
 // clang-format off
@@ -24,6 +25,8 @@ constexpr std::array kRows = {
     Row{"qwen3-4b", "qwen3", "Qwen3 4B", 36, 2560, 32, 8, 128, 9728, 151936, 40960, 1e6f, 1e-6f, true, true, 0},
     Row{"mistral-7b", "llama", "Mistral 7B v0.3", 32, 4096, 32, 8, 128, 14336, 32768, 32768, 1e6f, 1e-5f, false, false, 0},
     Row{"llama-8b", "llama", "Llama 3.1 8B", 32, 4096, 32, 8, 128, 14336, 128256, 131072, 5e5f, 1e-5f, false, false, 8},
+    Row{"qwen3-30b-a3b-slice", "qwen3moe", "the first 4 of the 48 layers of Qwen3 30B-A3B", 4, 2048, 32, 4, 128, 6144, 151936, 40960, 1e6f, 1e-6f, false, true, 0, 128, 8, 768},
+    Row{"qwen3-30b-a3b", "qwen3moe", "Qwen3 30B-A3B: 128 experts, 8 used", 48, 2048, 32, 4, 128, 6144, 151936, 40960, 1e6f, 1e-6f, false, true, 0, 128, 8, 768},
 };
 // clang-format on
 
@@ -63,6 +66,11 @@ ModelShape make(size_t index, bool with_vocabulary) {
   b.set_size("rope.dimension_count", m.head_dim);
   b.set<float>("rope.freq_base", m.rope_base);
   b.set_size("vocab_size", m.vocab);
+  if (m.experts > 0) {
+    b.set_size("expert_count", m.experts);
+    b.set_size("expert_used_count", m.experts_used);
+    b.set_size("expert_feed_forward_length", m.expert_d_ff);
+  }
   b.vocabulary(m.vocab, with_vocabulary);
 
   b.table("token_embd", m.d_model, m.vocab, matrix_deviation(m.d_model));
@@ -79,9 +87,16 @@ ModelShape make(size_t index, bool with_vocabulary) {
     }
     b.matrix("attn_output", m.heads * m.head_dim, m.d_model);
     b.gain("ffn_norm", m.d_model);
-    b.matrix("ffn_gate", m.d_model, m.d_ff);
-    b.matrix("ffn_up", m.d_model, m.d_ff);
-    b.matrix("ffn_down", m.d_ff, m.d_model);
+    if (m.experts > 0) {
+      b.float_matrix("ffn_gate_inp", m.d_model, m.experts, matrix_deviation(m.d_model));
+      b.matrices("ffn_gate_exps", m.d_model, m.expert_d_ff, m.experts);
+      b.matrices("ffn_up_exps", m.d_model, m.expert_d_ff, m.experts);
+      b.matrices("ffn_down_exps", m.expert_d_ff, m.d_model, m.experts);
+    } else {
+      b.matrix("ffn_gate", m.d_model, m.d_ff);
+      b.matrix("ffn_up", m.d_model, m.d_ff);
+      b.matrix("ffn_down", m.d_ff, m.d_model);
+    }
   }
   b.end_blocks();
   b.gain("output_norm", m.d_model);

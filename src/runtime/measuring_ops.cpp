@@ -64,15 +64,15 @@ Tensor MeasuringOps::gated_mlp(const Linear& gate, const Linear& up, const Linea
   return linear(down, x, into);
 }
 
-Routes MeasuringOps::route(Tensor scores, int64_t used, const float* scale) {
+Routes MeasuringOps::route(Tensor scores, int64_t used, const float* scale, Shares shares) {
   take(8.0 * static_cast<double>(scores.rows() * used) + 4.0 * static_cast<double>(scores.shape.elements()));
   return {scores.rows(), used, nullptr, nullptr};
 }
 
 // The worst case of one expert's rows is all of them.
-Tensor MeasuringOps::experts_mlp(const Experts& experts, const Routes& routes, Tensor x) {
+Tensor MeasuringOps::experts_mlp(const Experts& experts, const Routes& routes, Tensor x, Into into) {
   const int64_t d = experts.down[0].out(), assignments = routes.rows * routes.used;
-  const Tensor sum = result({routes.rows, d});
+  const Tensor sum = into.add_to.data != nullptr ? into.add_to : result({routes.rows, d});
   take(16.0 * static_cast<double>(assignments) + 16.0 * static_cast<double>(experts.down.size()));
   result({assignments, d});
   const size_t before = live_;

@@ -101,6 +101,21 @@ TEST_P(RouteTest, WeightsAreSharesOfTheSoftmax) {
   }
 }
 
+TEST_P(RouteTest, SharesOfAllAreNotDividedByTheirSum) {
+  const auto backend = GetParam().backend();
+  const auto ops = backend->make_ops();
+  std::vector<float> scores = {1, 3, 2, 3, 5, 5, 5, 5};
+  const std::vector<float> scale = {7, 2, 3, 4};
+  ops->begin_step();
+  const Routes routes = ops->route({.data = scores.data(), .shape = {2, 4}}, 2, scale.data(), Shares::kOfAll);
+  const double all = std::exp(1.0) + 2 * std::exp(3.0) + std::exp(2.0);
+  EXPECT_EQ(experts_of(routes, 0), (std::vector<int32_t>{1, 3}));
+  EXPECT_NEAR(routes.weight[0], 2 * std::exp(3.0) / all, 2e-7);
+  EXPECT_NEAR(routes.weight[1], 4 * std::exp(3.0) / all, 3e-7);
+  EXPECT_EQ(routes.weight[2], 1.75f);  // 7 * 0.25
+  EXPECT_EQ(routes.weight[3], 0.5f);
+}
+
 struct Mixture {
   DType gate, up, down;
   int64_t in = 64, hidden = 96, out = 33;
@@ -259,6 +274,22 @@ TEST_P(ExpertsTest, ExactPrecisionRoundsNothing) {
                    .hidden = 256,
                    .precision = Precision::kExact},
                   assigned);
+}
+
+TEST_P(ExpertsTest, TheSumMayBeAddedToRowsThatExist) {
+  const auto backend = GetParam().backend();
+  const auto ops = backend->make_ops();
+  const PackedExperts packed(*backend, {.gate = DType::kQ4_0, .up = DType::kQ4_0, .down = DType::kQ8_0}, 5);
+  const Assigned assigned = assigned_at_random(5, 2, 9);
+  const std::vector<float> weight = random_floats(18, 8);
+  const Routes routes{9, 2, assigned.expert.data(), weight.data()};
+  Rows x(9, 64, 7), residual(9, 33, 9);
+  const Rows before = residual;
+  ops->begin_step();
+  const Tensor sum = ops->experts_mlp(packed.experts, routes, x.tensor(9));
+  const Tensor result = ops->experts_mlp(packed.experts, routes, x.tensor(9), {.add_to = residual.tensor(9)});
+  EXPECT_EQ(result.data, residual.values.data());
+  for (int64_t i = 0; i < 9 * 33; ++i) EXPECT_EQ(result.data[i], before.values[static_cast<size_t>(i)] + sum.data[i]);
 }
 
 TEST_P(ExpertsTest, NoRowsGiveNoRows) {

@@ -131,6 +131,27 @@ TEST_F(Load, ARouterNeedsExperts) {
       "0 used");
 }
 
+TEST_F(Load, ExpertsAreChosenInWaysThatAreImplemented) {
+  using enum ErrorCode;
+  const auto with = [&](ErrorCode code, const char* key, auto value) {
+    return complaint(code, {.keys = [&](GgufWriter& w) { w.set<decltype(value)>(key, value); }}, "qwen3moe_tiny");
+  };
+  EXPECT_CONTAINS(with(kUnsupported, "qwen3moe.expert_gating_func", uint32_t{2}), "'qwen3moe.expert_gating_func' is 2");
+  EXPECT_CONTAINS(with(kUnsupported, "qwen3moe.expert_group_count", uint32_t{4}), "groups of experts");
+  EXPECT_CONTAINS(with(kInvalidFile, "qwen3moe.expert_weights_scale", -1.0f), "above 0");
+  EXPECT_CONTAINS(with(kInvalidFile, "qwen3moe.expert_used_count", uint32_t{8}), "from 0 to 7");
+  EXPECT_CONTAINS(with(kInvalidFile, "qwen3moe.expert_count", uint32_t{6}), "blk.0.ffn_gate_inp.weight");
+  EXPECT_CONTAINS(with(kInvalidFile, "qwen3moe.expert_feed_forward_length", uint32_t{13}),
+                  "blk.0.ffn_gate_exps.weight");
+}
+
+TEST_F(Load, TheSizeOfExpertsMayBeLeftToTheirTensors) {
+  const GgufFile file = write({.dropped_key = "qwen3moe.expert_feed_forward_length"}, "qwen3moe_tiny");
+  EXPECT_EQ(load_model(file, *backend_, {}).graph->hparams().experts, 7);
+  EXPECT_CONTAINS(complaint(ErrorCode::kInvalidFile, {.dropped_tensor = "blk.1.ffn_gate_exps.weight"}, "qwen3moe_tiny"),
+                  "blk.1.ffn_gate_exps.weight: missing");
+}
+
 TEST_F(Load, MissingKeysAreNamed) {
   for (const char* key :
        {"llama.block_count", "llama.embedding_length", "llama.context_length", "llama.feed_forward_length",
@@ -194,8 +215,8 @@ TEST_F(Load, FeaturesNobodyImplementedAreNotIgnored) {
                                       [](GgufWriter& w) { w.set<std::string>("llama.rope.scaling.type", "longrope"); }),
                   "longrope");
   EXPECT_CONTAINS(
-      complaint_about_key(ErrorCode::kUnsupported, [](GgufWriter& w) { w.set<uint32_t>("llama.expert_count", 8); }),
-      "8 experts");
+      complaint_about_key(ErrorCode::kInvalidFile, [](GgufWriter& w) { w.set<uint32_t>("llama.expert_count", 8); }),
+      "8 experts, 0 used");
 }
 
 TEST_F(Load, TensorsThatAreMissingOrOfAnotherShapeAreNamed) {

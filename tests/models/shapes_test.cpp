@@ -33,10 +33,10 @@ int64_t matrix_elements(const ModelShape& shape, int64_t first, int64_t last) {
 
 TEST(Shapes, HaveTheParametersOfTheRealModels) {
   const std::map<std::string_view, double> published = {
-      {"smollm2-135m", 134.5e6},  {"qwen3-0.6b", 596e6},  {"llama-1b", 1.236e9},  {"qwen3-4b", 4.022e9},
-      {"mistral-7b", 7.248e9},    {"llama-8b", 8.03e9},   {"gemma4-e2b", 4.65e9}, {"gemma4-e4b", 7.52e9},
-      {"gemma4-26b-a4b", 25.2e9}, {"gemma4-31b", 30.7e9}, {"gemma4-12b", 11.9e9}, {"gemma3n-e2b", 4.46e9},
-      {"gemma3n-e4b", 6.87e9}};
+      {"smollm2-135m", 134.5e6},  {"qwen3-0.6b", 596e6},     {"llama-1b", 1.236e9},  {"qwen3-4b", 4.022e9},
+      {"mistral-7b", 7.248e9},    {"llama-8b", 8.03e9},      {"gemma4-e2b", 4.65e9}, {"gemma4-e4b", 7.52e9},
+      {"gemma4-26b-a4b", 25.2e9}, {"gemma4-31b", 30.7e9},    {"gemma4-12b", 11.9e9}, {"gemma3n-e2b", 4.46e9},
+      {"gemma3n-e4b", 6.87e9},    {"qwen3-30b-a3b", 30.53e9}};
   for (const auto& [name, parameters] : published)
     EXPECT_NEAR(static_cast<double>(make_shape(name, false).parameters()), parameters, 0.005 * parameters) << name;
 }
@@ -90,15 +90,31 @@ TEST(Shapes, LargeGemma4HasNoValuesOnGlobalLayers) {
   EXPECT_EQ(find_key(shape, "gemma4.attention.head_count_kv")->type, GgufValue::Type::kArray);
 }
 
-TEST(Shapes, TheSliceHasTheSameLayersAsTheWhole) {
-  const ModelShape slice = make_shape("gemma4-26b-slice", false), whole = make_shape("gemma4-26b-a4b", false);
-  for (const ShapeTensor& tensor : slice.tensors) {
-    ASSERT_NE(find(whole, tensor.name), nullptr) << tensor.name;
-    EXPECT_EQ(find(whole, tensor.name)->shape, tensor.shape) << tensor.name;
+TEST(Shapes, ASliceHasTheSameLayersAsTheWhole) {
+  for (const auto& [part, all] :
+       {std::pair{"gemma4-26b-slice", "gemma4-26b-a4b"}, {"qwen3-30b-a3b-slice", "qwen3-30b-a3b"}}) {
+    const ModelShape slice = make_shape(part, false), whole = make_shape(all, false);
+    for (const ShapeTensor& tensor : slice.tensors) {
+      ASSERT_NE(find(whole, tensor.name), nullptr) << tensor.name;
+      EXPECT_EQ(find(whole, tensor.name)->shape, tensor.shape) << tensor.name;
+    }
   }
+  const ModelShape slice = make_shape("gemma4-26b-slice", false);
   EXPECT_EQ(find(slice, "blk.0.ffn_gate_up_exps.weight")->shape, (Shape{128, 1408, 2816}));
   EXPECT_EQ(find(slice, "blk.5.ffn_down_exps.scale")->shape, (Shape{128}));
   EXPECT_EQ(find(slice, "blk.6.attn_q.weight"), nullptr);
+}
+
+TEST(Shapes, Qwen3WithExpertsHasThemAndARouterInPlaceOfTheMlp) {
+  const ModelShape shape = make_shape("qwen3-30b-a3b-slice", false);
+  EXPECT_EQ(find(shape, "blk.3.ffn_gate_inp.weight")->shape, (Shape{128, 2048}));
+  EXPECT_EQ(find(shape, "blk.3.ffn_gate_inp.weight")->storage, ShapeTensor::Storage::kFloat);
+  EXPECT_EQ(find(shape, "blk.3.ffn_gate_exps.weight")->shape, (Shape{128, 768, 2048}));
+  EXPECT_EQ(find(shape, "blk.3.ffn_up_exps.weight")->shape, (Shape{128, 768, 2048}));
+  EXPECT_EQ(find(shape, "blk.3.ffn_down_exps.weight")->shape, (Shape{128, 2048, 768}));
+  EXPECT_EQ(find(shape, "blk.3.ffn_down.weight"), nullptr);
+  EXPECT_EQ(find(shape, "blk.4.attn_q.weight"), nullptr);
+  EXPECT_EQ(find(shape, "output.weight")->shape, (Shape{151936, 2048}));
 }
 
 TEST(Shapes, AreStoredAsAskedWhereTheTypeFits) {

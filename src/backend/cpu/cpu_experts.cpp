@@ -10,7 +10,7 @@
 
 namespace ingle::cpu {
 
-Routes CpuOps::route(Tensor scores, int64_t used, const float* scale) {
+Routes CpuOps::route(Tensor scores, int64_t used, const float* scale, Shares shares) {
   const int64_t rows = scores.rows(), experts = scores.row_size();
   INGLE_CHECK(used >= 1 && used <= experts);
   const Scope scope(*this, "route", rows, 4.0 * static_cast<double>(scores.shape.elements()),
@@ -24,9 +24,9 @@ Routes CpuOps::route(Tensor scores, int64_t used, const float* scale) {
     std::iota(best, best + experts, 0);
     std::partial_sort(best, best + used, best + experts,
                       [&](int32_t a, int32_t b) { return score[a] != score[b] ? score[a] > score[b] : a < b; });
-    // The softmax over all experts, divided by its sum over the used ones, is the softmax over those.
+    const int64_t shared = shares == Shares::kOfUsed ? used : experts;  // `best` names all of them, the used ones first
     double sum = 0;
-    for (int64_t i = 0; i < used; ++i) sum += std::exp(static_cast<double>(score[best[i]]) - score[best[0]]);
+    for (int64_t i = 0; i < shared; ++i) sum += std::exp(static_cast<double>(score[best[i]]) - score[best[0]]);
     for (int64_t i = 0; i < used; ++i) {
       const double share = std::exp(static_cast<double>(score[best[i]]) - score[best[0]]) / sum;
       expert[r * used + i] = best[i];
@@ -38,12 +38,14 @@ Routes CpuOps::route(Tensor scores, int64_t used, const float* scale) {
 
 // Expert by expert: the rows that go there are gathered, taken through its block, and put where the row's sum will find
 // them. The sum is taken in the order of a row's own list, so it does not depend on the other rows.
-Tensor CpuOps::experts_mlp(const Experts& experts, const Routes& routes, Tensor x) {
+Tensor CpuOps::experts_mlp(const Experts& experts, const Routes& routes, Tensor x, Into into) {
   const int64_t assignments = routes.rows * routes.used;
   const auto count = static_cast<int64_t>(experts.down.size());
   INGLE_CHECK(x.rows() == routes.rows);
   const int64_t d = experts.down[0].out();
-  Tensor result = make_tensor({routes.rows, d});
+  const bool add = into.add_to.data != nullptr;
+  Tensor result = add ? into.add_to : make_tensor({routes.rows, d});
+  INGLE_CHECK(result.rows() == routes.rows && result.row_size() == d);
   if (x.empty()) return result;
   const Scope scope(*this, "experts_mlp", x.rows(), 0,
                     6.0 * static_cast<double>(assignments * x.row_size() * experts.gate[0].out()));
@@ -75,13 +77,17 @@ Tensor CpuOps::experts_mlp(const Experts& experts, const Routes& routes, Tensor 
                   outputs.row(first[e]), false);
     arena_.rewind(mark);
   }
-  each_row(routes.rows, d * routes.used, [&](int64_t r) {
-    std::memset(result.row(r), 0, static_cast<size_t>(d) * sizeof(float));
+  if (add) need_scratch(static_cast<size_t>(d) * sizeof(float));
+  each_row(routes.rows, d * routes.used, [&](int64_t r, int thread) {
+    float* sum = add ? reinterpret_cast<float*>(thread_scratch(thread)) : result.row(r);
+    std::memset(sum, 0, static_cast<size_t>(d) * sizeof(float));
     for (int64_t i = 0; i < routes.used; ++i) {
       const int64_t a = r * routes.used + i;
-      kernels_.blend(result.row(r), 1.0f, outputs.row(place[a]), routes.weight[a], d);
+      kernels_.blend(sum, 1.0f, outputs.row(place[a]), routes.weight[a], d);
     }
+    if (add) kernels_.blend(result.row(r), 1.0f, sum, 1.0f, d);
   });
+  if (add) changed(result);
   return result;
 }
 

@@ -29,8 +29,8 @@ class CpuOps final : public Ops {
   void linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) override;
   Tensor gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
                    Into into) override;
-  Routes route(Tensor scores, int64_t used, const float* scale) override;
-  Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x) override;
+  Routes route(Tensor scores, int64_t used, const float* scale, Shares shares) override;
+  Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x, Into into) override;
   Tensor norm(const Norm& n, Tensor x, Into into) override;
   void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) override;
   void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) override;

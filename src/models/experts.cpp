@@ -1,0 +1,63 @@
+#include "models/experts.h"
+
+#include "base/error.h"
+
+namespace ingle {
+namespace {
+
+// Softmax over all experts or over the best of them: the same, unless weights are not divided by their sum.
+enum Gating : int64_t { kUnsaid = 0, kSoftmax = 1, kSoftmaxOfBest = 3 };
+
+Shares read_shares(const Keys& keys) {
+  const int64_t gating = keys.find("expert_gating_func", kUnsaid, 0, 255);
+  if (gating != kUnsaid && gating != kSoftmax && gating != kSoftmaxOfBest) {
+    throw_error(ErrorCode::kUnsupported, "{}: key '{}' is {}; known are 1 and 3, softmax", keys.file().path(),
+                keys.name("expert_gating_func"), gating);
+  }
+  if (const int64_t groups = keys.find("expert_group_count", 0, 0, 1024); groups > 1) {
+    throw_error(ErrorCode::kUnsupported, "{}: key '{}' is {}; groups of experts are not implemented",
+                keys.file().path(), keys.name("expert_group_count"), groups);
+  }
+  const bool norm = keys.file().find_bool(keys.name("expert_weights_norm")).value_or(true);
+  return norm || gating == kSoftmaxOfBest ? Shares::kOfUsed : Shares::kOfAll;
+}
+
+}  // namespace
+
+MixtureOfExperts read_experts(const Hparams& h, const Weights& b, Activation activation) {
+  const Keys keys(b.file(), h.architecture);
+  const int64_t d = h.d_model, count = h.experts;
+  const bool both = b.has("ffn_gate_up_exps");  // of each expert the gate's rows, then up's
+  int64_t d_ff = h.expert_d_ff;
+  // Some files of Mixtral leave it to the tensors.
+  if (d_ff == 0 && count > 0 && !both && b.has("ffn_gate_exps")) d_ff = b.rows_of("ffn_gate_exps") / count;
+  if (count < 1 || h.experts_used < 1 || d_ff < 1) {
+    throw_error(ErrorCode::kInvalidFile, "{}: {} experts, {} used, of {} hidden numbers; none of these may be 0",
+                h.file, count, h.experts_used, d_ff);
+  }
+  MixtureOfExperts m{.router = fine(b.linear("ffn_gate_inp", d, count)),
+                     .experts = {.gate = {}, .up = {}, .down = {}, .activation = activation},
+                     .scales = {},
+                     .used = h.experts_used,
+                     .shares = read_shares(keys)};
+  if (both) {
+    m.experts.gate = b.linears_part("ffn_gate_up_exps", count, d, 2 * d_ff, 0, d_ff);
+    m.experts.up = b.linears_part("ffn_gate_up_exps", count, d, 2 * d_ff, d_ff, d_ff);
+  } else {
+    m.experts.gate = b.linears("ffn_gate_exps", count, d, d_ff);
+    m.experts.up = b.linears("ffn_up_exps", count, d, d_ff);
+  }
+  m.experts.down = b.linears("ffn_down_exps", count, d_ff, d);
+  for (Linear& down : m.experts.down) down.fine = true;
+
+  const std::span<const float> scales = b.find_scales("ffn_down_exps", count);
+  m.scales.assign(scales.begin(), scales.end());
+  if (const double scale = keys.find_float("expert_weights_scale", 0); scale != 0 && scale != 1) {
+    keys.positive("expert_weights_scale", scale, 1e6);
+    if (m.scales.empty()) m.scales.assign(static_cast<size_t>(count), 1.0f);
+    for (float& s : m.scales) s *= static_cast<float>(scale);
+  }
+  return m;
+}
+
+}  // namespace ingle
