@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ingle/ceilings.h"
 #include "ingle/error.h"
 
 namespace ingle {
@@ -25,7 +26,11 @@ struct MachineInfo {
   int physical_cores = 0;
   int logical_cores = 0;
   uint64_t memory_bytes = 0;
-  std::string features;  // "avx2 fma f16c avx512f ... avx512_vnni"
+  uint64_t available_bytes = 0;  // that this process may still take, limits of its control group included; 0: unknown
+  uint64_t memory_limit_bytes = 0;      // of the control group it runs in; 0: none
+  double processor_limit = 0;           // processors' worth of time its control group may use; 0: no limit
+  std::string features;                 // "avx2 fma f16c avx512f ... avx512_vnni"
+  std::vector<std::string> other_isas;  // that this build has and this processor lacks
 };
 
 // Thread-safe to share by reference; models and sessions made with it must not outlive it.
@@ -42,6 +47,9 @@ class Engine {
   std::string isa() const;
   int threads() const noexcept;
   bool exact() const noexcept;
+  // What these threads reach at most with this instruction set. Takes about a second. Nothing else of this engine may
+  // run meanwhile. Throws Error{kOutOfMemory}.
+  Ceilings measure_ceilings(const CeilingOptions& options = {}) const;
   static MachineInfo machine();
   static std::vector<std::string> isas();  // that this processor can run, best first
 

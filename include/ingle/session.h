@@ -21,6 +21,9 @@ struct SessionOptions {
   std::string cache_type_k = "";  // "f32", "f16", "q8_0"; "": f16, or f32 when the engine is exact
   std::string cache_type_v = "";
   bool every_row = false;  // compute rows nobody reads, for comparison
+  // When set, nothing is computed: rows come without numbers, prefixes are worth nothing, and this gets what each
+  // micro-batch would have taken.
+  std::function<void(const StepWork&)> count_work = {};
 };
 
 using SequenceId = int32_t;

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/ceilings.h"
 #include "backend/row_ops.h"
 #include "batch/batch.h"
 #include "batch/kv_view.h"
@@ -37,8 +38,11 @@ class Matrix {
   int64_t columns = 0;     // in
   size_t bytes = 0;        // as it lies in memory
   double input_bytes = 0;  // what a product takes, per number of its input, for a form of its own of that input
-  std::string layout;      // for --explain: "q4_1 x32, gemv avx512_vnni, gemm 2x6"
-  std::string reason;      // why this layout, when it is not the obvious one
+  // Of a weight, as an integer product takes it (or would: not every format has a kernel): 4, 5, 8. 0: a product of
+  // floats.
+  int product_bits = 0;
+  std::string layout;  // for --explain: "q4_1 x32, gemv avx512_vnni, gemm 2x6"
+  std::string reason;  // why this layout, when it is not the obvious one
 };
 
 struct Linear {
@@ -205,6 +209,8 @@ class Backend {
   virtual KvLayout kv_layout(DType k_type, DType v_type, int64_t kv_heads, int64_t k_dim, int64_t v_dim) const = 0;
   virtual std::unique_ptr<Ops> make_ops() = 0;
   virtual Precision precision() const noexcept = 0;
+  // What the device can do at most. Takes a second; empty where there is no probe.
+  virtual DeviceCeilings measure_ceilings(const CeilingProbe& probe) { return {}; }
 };
 
 struct BackendOptions {

@@ -34,9 +34,9 @@ std::unique_ptr<Backend> make_backend(std::string_view name, const BackendOption
 
 ProcessorInfo processor_info() {
   const cpu::CpuFeatures features = cpu::detect_features();
-  ProcessorInfo info{{}, cpu::describe(features), cpu::physical_cores()};
+  ProcessorInfo info{{}, {}, cpu::describe(features), cpu::physical_cores()};
   for (const cpu::IsaEntry& entry : cpu::isa_entries()) {
-    if (entry.runs(features)) info.isas.emplace_back(entry.name);
+    (entry.runs(features) ? info.isas : info.others).emplace_back(entry.name);
   }
   return info;
 }

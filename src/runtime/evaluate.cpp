@@ -126,8 +126,8 @@ void Session::Impl::run_micro_batch(const std::function<void(const ResultRow&)>&
   need.assign(batch, {.last_writer = graph->last_writer(), .last_tap = last_tap, .every_row = options.every_row});
   SessionTaps taps(*this);
   ops->begin_step();
-  const Tensor hidden =
-      graph->forward(*ops, {.batch = batch, .need = need, .kv = layers, .taps = tapped.empty() ? nullptr : &taps});
+  const Tensor hidden = graph->forward(
+      *ops, {.batch = batch, .need = need, .kv = layers, .taps = tapped.empty() || counting ? nullptr : &taps});
 
   for (size_t l = 0; l < layers.size(); ++l) {
     const int64_t full = need.layer(static_cast<int>(l)).out.size();
@@ -144,6 +144,11 @@ void Session::Impl::run_micro_batch(const std::function<void(const ResultRow&)>&
     w.queued -= run.rows;
   }
   if (!need.wanted().empty()) deliver(hidden, each);
+  if (counting) {
+    StepWork step = counting->work();
+    step.rows = batch.rows();
+    options.count_work(step);
+  }
 }
 
 // Logits are computed for a few rows at a time: those of one row may be a megabyte.
@@ -168,6 +173,10 @@ void Session::Impl::deliver(Tensor hidden, const std::function<void(const Result
                        .position = wanted.positions[static_cast<size_t>(i)],
                        .logits = {},
                        .hidden = {}};
+      if (counting) {
+        each(result);
+        continue;
+      }
       if (has(wants(i), RowWant::kLogits)) result.logits = {logits.row(row++), static_cast<size_t>(logits.row_size())};
       if (has(wants(i), RowWant::kHidden)) result.hidden = {hidden.row(i), static_cast<size_t>(hidden.row_size())};
       each(result);

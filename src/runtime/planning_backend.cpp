@@ -7,7 +7,8 @@
 namespace ingle {
 namespace {
 
-std::unique_ptr<Matrix> describe(std::string name, const ConstTensorView& w, size_t bytes, double input_bytes) {
+std::unique_ptr<Matrix> describe(std::string name, const ConstTensorView& w, size_t bytes, double input_bytes,
+                                 int product_bits) {
   auto matrix = std::make_unique<Matrix>();
   matrix->name = std::move(name);
   matrix->file_type = w.type;
@@ -15,6 +16,7 @@ std::unique_ptr<Matrix> describe(std::string name, const ConstTensorView& w, siz
   matrix->columns = w.shape.columns();
   matrix->bytes = bytes;
   matrix->input_bytes = input_bytes;
+  matrix->product_bits = product_bits;
   return matrix;
 }
 
@@ -28,11 +30,12 @@ std::unique_ptr<Matrix> PlanningBackend::pack(std::string name, const ConstTenso
   sample.shape = {std::min(rows, kSampleRows), w.shape.columns()};
   const std::unique_ptr<Matrix> packed = real_.pack(name, sample);
   const double row_bytes = static_cast<double>(packed->bytes) / static_cast<double>(sample.shape.rows());
-  return describe(name, w, static_cast<size_t>(row_bytes * static_cast<double>(rows)), packed->input_bytes);
+  return describe(name, w, static_cast<size_t>(row_bytes * static_cast<double>(rows)), packed->input_bytes,
+                  packed->product_bits);
 }
 
 std::unique_ptr<Matrix> PlanningBackend::table(std::string name, const ConstTensorView& w) {
-  return describe(std::move(name), w, 0, 0);  // read in place
+  return describe(std::move(name), w, 0, 0, 0);  // read in place
 }
 
 std::unique_ptr<Ops> PlanningBackend::make_ops() { return std::make_unique<MeasuringOps>(); }

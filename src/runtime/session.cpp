@@ -56,6 +56,11 @@ Session::Impl::Impl(const Model& model_, SessionOptions options_)
     layers[l] = layers[owner];
   }
   counts.by_layer.resize(layers.size());
+  if (options.count_work) {
+    auto dry = std::make_unique<CountingOps>();
+    counting = dry.get();
+    ops = std::move(dry);
+  }
 }
 
 Session::Session(const Model& model, SessionOptions options)

@@ -10,6 +10,7 @@
 #include "batch/row_need.h"
 #include "ingle/session.h"
 #include "models/model.h"
+#include "runtime/counting_ops.h"
 #include "runtime/kv_cache.h"
 
 namespace ingle {
@@ -51,6 +52,7 @@ struct Session::Impl {
   SessionOptions options;
   KvCache cache;
   std::unique_ptr<Ops> ops;
+  CountingOps* counting = nullptr;  // ops, where nothing is computed
   size_t planned_activation_bytes = 0;
   std::function<bool()> cancelled;
   std::vector<int> tapped;  // layers, ascending

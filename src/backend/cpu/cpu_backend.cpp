@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "backend/cpu/ceilings.h"
 #include "backend/cpu/cpu_ops.h"
 #include "base/error.h"
 
@@ -38,6 +39,9 @@ class CpuBackend final : public Backend {
   }
   std::unique_ptr<Ops> make_ops() override { return std::make_unique<CpuOps>(pool_, kernels_); }
   Precision precision() const noexcept override { return precision_; }
+  DeviceCeilings measure_ceilings(const CeilingProbe& probe) override {
+    return cpu::measure_ceilings(kernels_, pool_, probe);
+  }
 
  private:
   const KvFormat& kv_format(DType type) const {

@@ -28,6 +28,7 @@ bool is_float(DType type) { return type == DType::kF32 || type == DType::kF16 ||
 void pack_ints(CpuMatrix& m, const ConstTensorView& w, const IntFormat& format, int panel_rows, WeightMemory& memory,
                ThreadPool& pool) {
   m.int_format = &format;
+  m.product_bits = format.bits;
   m.input_bytes = static_cast<double>(kActivationBytes) / 32;
   m.panel_bytes = format.block_bytes_per_row * static_cast<size_t>(panel_rows) * static_cast<size_t>(m.blocks());
   const int64_t panels = m.panels(panel_rows);
@@ -113,6 +114,12 @@ std::unique_ptr<CpuMatrix> describe_matrix(std::string name, const ConstTensorVi
   return m;
 }
 
+// Of a quantised weight that no packed kernel takes: what is left of a block's bits when scales are taken off.
+int bits_of(const Format& format) {
+  const auto block_bits = 8 * static_cast<int64_t>(format.block_bytes);
+  return static_cast<int>(std::clamp<int64_t>((block_bits - 1) / format.block_elements, 1, 8));
+}
+
 constexpr size_t kWeightPiece = size_t{64} << 20;
 
 }  // namespace
@@ -153,6 +160,7 @@ std::unique_ptr<CpuMatrix> pack_matrix(std::string name, const ConstTensorView& 
     const FloatFormat* floats = find_float_format(kernels, target);
     pack_floats(*m, w, *floats, panel_rows, memory, pool);
     m->layout = fmt::format("{} x{}, f32 product ({})", floats->name, panel_rows, kernels.name);
+    m->product_bits = bits_of(format_of(w.type));
     m->reason = fmt::format("{} has no packed kernel on {}", format_of(w.type).name, kernels.name);
   }
   m->bytes = m->storage.bytes;
