@@ -96,11 +96,10 @@ void CpuOps::int_panel(const Product& p, int64_t panel, int64_t first, int64_t l
     format.gemv[q.rows - 1](packed, q.blocks, q.data, acc);
   } else {
     auto* expanded = reinterpret_cast<uint8_t*>(slice);
-    const size_t packed_block = format.block_bytes_per_row * static_cast<size_t>(panel_rows);
     for (int64_t block = 0; block < q.blocks; block += kSliceBlocks) {
       const int64_t blocks = std::min(kSliceBlocks, q.blocks - block);
       if (q.blocks > kSliceBlocks || fresh) {
-        format.expand(packed + static_cast<size_t>(block) * packed_block, blocks, expanded);
+        format.expand(packed + format.packed_bytes_per_row(block) * static_cast<size_t>(panel_rows), blocks, expanded);
       }
       for (int64_t group = first_row / q.tile; group * q.tile < last_row; ++group) {
         format.tile[q.group_tokens(group) - 1](expanded, blocks, q.at(group, block),

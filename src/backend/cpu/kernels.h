@@ -6,9 +6,10 @@
 //     float  d[Y]           scale: the value is d * x
 //     int32  neg_sum[Y]     -sum of the 32 x: with a shift, what an unsigned weight's offset costs
 //     float  s[Y]           d * sum: what a weight's minimum is multiplied by
-// which is 44 * Y bytes. Every path computes sum over blocks, in order, of  acc = fma(float(int sum), w_scale * d, acc)
-// and, for formats with a minimum, acc = fma(w_min, s, acc): the result of a row does not depend on how many rows go
-// along.
+//     int32  neg_low[Y]     -sum of the first 16 x, for formats with a scale for each 16
+// which is 48 * Y bytes. Every path computes sum over blocks, in order, of  acc = fma(float(int sum), w_scale * d, acc)
+// and, for formats with a minimum, acc = fma(w_min, s, acc), for each 32 or each 16 as the format has scales: the
+// result of a row does not depend on how many rows go along.
 #pragma once
 
 #include <cstddef>
@@ -20,16 +21,17 @@ namespace ingle::cpu {
 
 constexpr int kMaxGemvTokens = 4;  // up to here a product streams the packed weights; above, a panel is expanded first
 constexpr int kMaxTileTokens = 6;
-constexpr int64_t kActivationBytes = 44;  // per token and block of 32
+constexpr int64_t kActivationBytes = 48;  // per token and block of 32
 
 // Kernels of one packed block format.
 struct IntFormat {
   DType type;
-  const char* name;            // of the layout, for --explain
-  int bits;                    // of a weight, as products take it: 4, 5 or 8
-  size_t block_bytes_per_row;  // packed bytes per row and block of 32
-  // Packs block after block of panel_rows rows (nullptr: a row of zeros); each pointer stands at that row's first
-  // block.
+  const char* name;           // of the layout, for --explain
+  int bits;                   // of a weight, as products take it: 4, 5, 6 or 8
+  int unit_blocks;            // blocks of 32 that are packed together: 1, or the 8 of a 256-block
+  size_t unit_bytes_per_row;  // packed bytes per row and unit
+  // Packs `blocks` blocks, whole units, of panel_rows rows (nullptr: a row of zeros); each pointer stands at that row's
+  // first block.
   void (*pack)(const uint8_t* const* rows, int64_t blocks, uint8_t* panel) noexcept;
   // acc[y][panel_rows] of one panel and one group of y tokens, y = index + 1.
   void (*gemv[kMaxGemvTokens])(const uint8_t* panel, int64_t blocks, const uint8_t* x, float* acc) noexcept;
@@ -39,6 +41,10 @@ struct IntFormat {
   // As gemv, on an expanded panel; with `resume` acc goes on from what it holds.
   void (*tile[kMaxTileTokens])(const uint8_t* expanded, int64_t blocks, const uint8_t* x, float* acc,
                                bool resume) noexcept;
+
+  size_t packed_bytes_per_row(int64_t blocks) const noexcept {
+    return unit_bytes_per_row * static_cast<size_t>(blocks / unit_blocks);
+  }
 };
 
 // Kernels of float weights, packed [k][panel_rows] in the file's own precision (or decoded on the way in).

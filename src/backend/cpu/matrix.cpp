@@ -30,7 +30,7 @@ void pack_ints(CpuMatrix& m, const ConstTensorView& w, const IntFormat& format, 
   m.int_format = &format;
   m.product_bits = format.bits;
   m.input_bytes = static_cast<double>(kActivationBytes) / 32;
-  m.panel_bytes = format.block_bytes_per_row * static_cast<size_t>(panel_rows) * static_cast<size_t>(m.blocks());
+  m.panel_bytes = format.packed_bytes_per_row(m.blocks()) * static_cast<size_t>(panel_rows);
   const int64_t panels = m.panels(panel_rows);
   m.storage = memory.allocate(m.panel_bytes * static_cast<size_t>(panels));
   TaskCounter tasks(panels, 4);
@@ -146,7 +146,8 @@ std::unique_ptr<CpuMatrix> pack_matrix(std::string name, const ConstTensorView& 
     m->file_rows.data = m->storage.data;
     m->layout = fmt::format("{} rows, decoded to f32 per use, f32 product", format_of(w.type).name);
     m->reason = "exact: nothing is rounded after decoding";
-  } else if (const IntFormat* ints = find_int_format(kernels, w.type); ints != nullptr && m->columns % 32 == 0) {
+  } else if (const IntFormat* ints = find_int_format(kernels, w.type);
+             ints != nullptr && m->columns % (32 * ints->unit_blocks) == 0) {
     pack_ints(*m, w, *ints, panel_rows, memory, pool);
     m->layout = fmt::format("{} x{}, int8 product ({})", ints->name, panel_rows, kernels.name);
     m->reason = "packed kernel for this format";

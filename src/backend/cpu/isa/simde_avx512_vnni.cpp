@@ -87,6 +87,12 @@ INGLE_INLINE __m512 _mm512_cvtepi32_ps(__m512i x) {
 INGLE_INLINE __m512i _mm512_cvtepu16_epi32(__m256i x) {
   return join(_mm256_cvtepu16_epi32(_mm256_castsi256_si128(x)), _mm256_cvtepu16_epi32(_mm256_extracti128_si256(x, 1)));
 }
+INGLE_INLINE __m512i _mm512_cvtepu8_epi32(__m128i x) {
+  return join(_mm256_cvtepu8_epi32(x), _mm256_cvtepu8_epi32(_mm_unpackhi_epi64(x, x)));
+}
+INGLE_INLINE __m512i _mm512_cvtepi8_epi32(__m128i x) {
+  return join(_mm256_cvtepi8_epi32(x), _mm256_cvtepi8_epi32(_mm_unpackhi_epi64(x, x)));
+}
 
 // Each builds on those before it.
 // clang-format off

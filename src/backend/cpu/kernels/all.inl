@@ -13,10 +13,10 @@
 #include "backend/cpu/kernels/elementwise.inl"
 
 #include "backend/cpu/kernels/attention.inl"
+#include "backend/cpu/kernels/ceilings.inl"
 #include "backend/cpu/kernels/float_product.inl"
 #include "backend/cpu/kernels/int_product.inl"
 #include "backend/cpu/kernels/kv_cache.inl"
-#include "backend/cpu/kernels/ceilings.inl"
 
 // clang-format off
 static constexpr IntFormat kIntFormats[] = {
@@ -27,6 +27,9 @@ static constexpr IntFormat kIntFormats[] = {
     int_format<Q8_0Panel>(),
     int_format<Q4_K_Panel>(),
     int_format<Q5_K_Panel>(),
+    int_format<Q2_K_Panel>(),
+    int_format<Q3_K_Panel>(),
+    int_format<Q6_K_Panel>(),
     int_format<IQ4_NL_Panel>(),
     int_format<IQ4_XS_Panel>(),
     int_format<MXFP4_Panel>(),

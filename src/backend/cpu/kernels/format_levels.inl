@@ -18,65 +18,62 @@ INGLE_INLINE void load_levels(const LevelTable& table, const uint8_t* nibbles, B
   }
 }
 
-struct IQ4_NL_Panel {
+struct IQ4_NL_Panel : BlockFormat {
   static constexpr DType kType = DType::kIQ4_NL;
   static constexpr const char* kName = "iq4_nl";
-  static constexpr int kBits = 8, kOffset = kByteOffset, kBytesPerRow = 18;
-  static constexpr bool kMinimum = false;
+  static constexpr int kBits = 8, kOffset = kByteOffset, kUnitBytesPerRow = 18;
 
   static void pack_row(const uint8_t* row, int64_t block, int r, uint8_t* out) {
-    const uint8_t* in = row + block * 18;
-    __builtin_memcpy(out + 2 * r, in, 2);
-    Q4_0Panel::pack_nibbles(in + 2, r, out + 2 * kPanelRows);
+    Q4_0Panel::pack_row(row, block, r, out);  // f16 scale and nibbles alike
   }
-  INGLE_INLINE static void unpack(const uint8_t* in, Bytes (&q)[8][kPanelVectors], F32 (&scale)[kPanelVectors],
-                                  F32 (&)[kPanelVectors]) {
-    load_half_scales(in, scale);
+  INGLE_INLINE static void unpack(const uint8_t* in, int, Bytes (&q)[8][kPanelVectors],
+                                  BlockScales<IQ4_NL_Panel>& scales) {
+    load_half_scales(in, scales.scale[0]);
     load_levels(kUnevenLevels, in + 2 * kPanelRows, q);
   }
 };
 
-// d times six bits less 32, kept in f32: exact.
-struct IQ4_XS_Panel {
+// A unit is a 256-block: f16 d, eight scales of six bits less 32 as a byte each, then the nibbles.
+struct IQ4_XS_Panel : BlockFormat {
   static constexpr DType kType = DType::kIQ4_XS;
   static constexpr const char* kName = "iq4_xs";
-  static constexpr int kBits = 8, kOffset = kByteOffset, kBytesPerRow = 20;
-  static constexpr bool kMinimum = false;
+  static constexpr int kBits = 8, kOffset = kByteOffset, kUnitBlocks = 8, kUnitBytesPerRow = 138;
 
-  static void pack_row(const uint8_t* row, int64_t block, int r, uint8_t* out) {
-    const uint8_t* in = row + block / 8 * 136;
-    const int index = static_cast<int>(block % 8);
-    uint16_t d, high;
-    __builtin_memcpy(&d, in, 2);
+  static void pack_row(const uint8_t* row, int64_t unit, int r, uint8_t* out) {
+    const uint8_t* in = row + unit * 136;
+    uint16_t high;
+    __builtin_memcpy(out + 2 * r, in, 2);
     __builtin_memcpy(&high, in + 2, 2);
-    const int low = (in[4 + index / 2] >> (index % 2 * 4)) & 15;
-    const float scale = f16_to_f32(d) * static_cast<float>((low | ((high >> (2 * index)) & 3) << 4) - 32);
-    __builtin_memcpy(out + 4 * r, &scale, 4);
-    Q4_0Panel::pack_nibbles(in + 8 + 16 * index, r, out + 4 * kPanelRows);
+    for (int index = 0; index < 8; ++index) {
+      const int low = (in[4 + index / 2] >> (index % 2 * 4)) & 15;
+      out[(2 + index) * kPanelRows + r] = static_cast<uint8_t>((low | ((high >> (2 * index)) & 3) << 4) - 32);
+      Q4_0Panel::pack_nibbles(in + 8 + 16 * index, r, out + (10 + 16 * index) * kPanelRows);
+    }
   }
-  INGLE_INLINE static void unpack(const uint8_t* in, Bytes (&q)[8][kPanelVectors], F32 (&scale)[kPanelVectors],
-                                  F32 (&)[kPanelVectors]) {
-    load_float_scales(in, scale);
-    load_levels(kUnevenLevels, in + 4 * kPanelRows, q);
+  INGLE_INLINE static void unpack(const uint8_t* in, int index, Bytes (&q)[8][kPanelVectors],
+                                  BlockScales<IQ4_XS_Panel>& scales) {
+    for (int v = 0; v < kPanelVectors; ++v) {
+      scales.scale[0][v] = load_signed(in + (2 + index) * kPanelRows + v * kLanes);
+    }
+    scale_by(in, scales);
+    load_levels(kUnevenLevels, in + (10 + 16 * index) * kPanelRows, q);
   }
 };
 
-// A power of two that f16 does not hold, halved because the levels are doubled.
-struct MXFP4_Panel {
+// A power of two, halved because the levels are doubled.
+struct MXFP4_Panel : BlockFormat {
   static constexpr DType kType = DType::kMXFP4;
   static constexpr const char* kName = "mxfp4";
-  static constexpr int kBits = 8, kOffset = kByteOffset, kBytesPerRow = 20;
-  static constexpr bool kMinimum = false;
+  static constexpr int kBits = 8, kOffset = kByteOffset, kUnitBytesPerRow = 17;
 
   static void pack_row(const uint8_t* row, int64_t block, int r, uint8_t* out) {
     const uint8_t* in = row + block * 17;
-    const float scale = mxfp4_half_scale(in[0]);
-    __builtin_memcpy(out + 4 * r, &scale, 4);
-    Q4_0Panel::pack_nibbles(in + 1, r, out + 4 * kPanelRows);
+    out[r] = in[0];
+    Q4_0Panel::pack_nibbles(in + 1, r, out + kPanelRows);
   }
-  INGLE_INLINE static void unpack(const uint8_t* in, Bytes (&q)[8][kPanelVectors], F32 (&scale)[kPanelVectors],
-                                  F32 (&)[kPanelVectors]) {
-    load_float_scales(in, scale);
-    load_levels(kFp4Levels, in + 4 * kPanelRows, q);
+  INGLE_INLINE static void unpack(const uint8_t* in, int, Bytes (&q)[8][kPanelVectors],
+                                  BlockScales<MXFP4_Panel>& scales) {
+    for (int v = 0; v < kPanelVectors; ++v) scales.scale[0][v] = load_powers(in + v * kLanes);
+    load_levels(kFp4Levels, in + kPanelRows, q);
   }
 };

@@ -1,18 +1,17 @@
 // Q4_0 and Q4_1, packed at the file's own size: f16 scales (and minima) of all rows, then nibbles.
-struct Q4_0Panel {
+struct Q4_0Panel : BlockFormat {
   static constexpr DType kType = DType::kQ4_0;
   static constexpr const char* kName = "q4_0";
-  static constexpr int kBits = 4, kOffset = 8, kBytesPerRow = 18;
-  static constexpr bool kMinimum = false;
+  static constexpr int kBits = 4, kOffset = 8, kUnitBytesPerRow = 18;
 
   static void pack_row(const uint8_t* row, int64_t block, int r, uint8_t* out) {
     const uint8_t* in = row + block * 18;
     __builtin_memcpy(out + 2 * r, in, 2);
     pack_nibbles(in + 2, r, out + 2 * kPanelRows);
   }
-  INGLE_INLINE static void unpack(const uint8_t* in, Bytes (&q)[8][kPanelVectors], F32 (&scale)[kPanelVectors],
-                                  F32 (&)[kPanelVectors]) {
-    load_half_scales(in, scale);
+  INGLE_INLINE static void unpack(const uint8_t* in, int, Bytes (&q)[8][kPanelVectors],
+                                  BlockScales<Q4_0Panel>& scales) {
+    load_half_scales(in, scales.scale[0]);
     load_nibbles(in + 2 * kPanelRows, q);
   }
   // File order: element j low, j + 16 high, which is just what groups g and g + 4 want.
@@ -26,10 +25,10 @@ struct Q4_0Panel {
   }
 };
 
-struct Q4_1Panel {
+struct Q4_1Panel : BlockFormat {
   static constexpr DType kType = DType::kQ4_1;
   static constexpr const char* kName = "q4_1";
-  static constexpr int kBits = 4, kOffset = 0, kBytesPerRow = 20;
+  static constexpr int kBits = 4, kOffset = 0, kUnitBytesPerRow = 20;
   static constexpr bool kMinimum = true;
 
   static void pack_row(const uint8_t* row, int64_t block, int r, uint8_t* out) {
@@ -38,10 +37,10 @@ struct Q4_1Panel {
     __builtin_memcpy(out + 2 * kPanelRows + 2 * r, in + 2, 2);
     Q4_0Panel::pack_nibbles(in + 4, r, out + 4 * kPanelRows);
   }
-  INGLE_INLINE static void unpack(const uint8_t* in, Bytes (&q)[8][kPanelVectors], F32 (&scale)[kPanelVectors],
-                                  F32 (&minimum)[kPanelVectors]) {
-    load_half_scales(in, scale);
-    load_half_scales(in + 2 * kPanelRows, minimum);
+  INGLE_INLINE static void unpack(const uint8_t* in, int, Bytes (&q)[8][kPanelVectors],
+                                  BlockScales<Q4_1Panel>& scales) {
+    load_half_scales(in, scales.scale[0]);
+    load_half_scales(in + 2 * kPanelRows, scales.minimum[0]);
     load_nibbles(in + 4 * kPanelRows, q);
   }
 };

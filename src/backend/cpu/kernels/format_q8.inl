@@ -9,11 +9,10 @@ INGLE_INLINE void load_byte_weights(const uint8_t* in, Bytes (&q)[8][kPanelVecto
   }
 }
 
-struct Q8_0Panel {
+struct Q8_0Panel : BlockFormat {
   static constexpr DType kType = DType::kQ8_0;
   static constexpr const char* kName = "q8_0";
-  static constexpr int kBits = 8, kOffset = kByteOffset, kBytesPerRow = 34;
-  static constexpr bool kMinimum = false;
+  static constexpr int kBits = 8, kOffset = kByteOffset, kUnitBytesPerRow = 34;
 
   static void pack_row(const uint8_t* row, int64_t block, int r, uint8_t* out) {
     const uint8_t* in = row + block * 34;
@@ -22,9 +21,9 @@ struct Q8_0Panel {
     __builtin_memcpy(q, in + 2, 32);
     place_signed_bytes(q, r, out + 2 * kPanelRows);
   }
-  INGLE_INLINE static void unpack(const uint8_t* in, Bytes (&q)[8][kPanelVectors], F32 (&scale)[kPanelVectors],
-                                  F32 (&)[kPanelVectors]) {
-    load_half_scales(in, scale);
+  INGLE_INLINE static void unpack(const uint8_t* in, int, Bytes (&q)[8][kPanelVectors],
+                                  BlockScales<Q8_0Panel>& scales) {
+    load_half_scales(in, scales.scale[0]);
     load_byte_weights(in + 2 * kPanelRows, q);
   }
 };

@@ -2,11 +2,12 @@
 // layouts and the order of the sums, which is the same in both.
 template <class Format>
 static void pack_panel(const uint8_t* const* rows, int64_t blocks, uint8_t* panel) noexcept {
-  constexpr size_t kBlock = static_cast<size_t>(Format::kBytesPerRow) * kPanelRows;
-  __builtin_memset(panel, 0, kBlock * static_cast<size_t>(blocks));
-  for (int64_t b = 0; b < blocks; ++b, panel += kBlock) {
+  constexpr size_t kUnit = static_cast<size_t>(Format::kUnitBytesPerRow) * kPanelRows;
+  const int64_t units = blocks / Format::kUnitBlocks;
+  __builtin_memset(panel, 0, kUnit * static_cast<size_t>(units));
+  for (int64_t u = 0; u < units; ++u, panel += kUnit) {
     for (int r = 0; r < kPanelRows; ++r) {
-      if (rows[r] != nullptr) Format::pack_row(rows[r], b, r, panel);
+      if (rows[r] != nullptr) Format::pack_row(rows[r], u, r, panel);
     }
   }
 }
@@ -20,41 +21,85 @@ INGLE_INLINE I32 initial_sum(int32_t negative_sum) {
   return shift_left(set1_int(negative_sum), log2_of(kOffset));
 }
 
+// What stands behind the bytes of one block of a group of Y tokens, by part: the whole block, or its two halves.
+template <class Format, int Y>
+struct TokenFactors {
+  const uint8_t* at;
+  INGLE_INLINE explicit TokenFactors(const uint8_t* x) : at(x + 32 * Y) {}
+  INGLE_INLINE float scale(int y) const { return number<float>(y, 0); }
+  INGLE_INLINE I32 initial(int y, int part) const {
+    if constexpr (Format::kOffset == 0) return set1_int(0);
+    return initial_sum<Format::kOffset>(negative_sum(y, part));
+  }
+  // d * sum of the part: what its minimum is multiplied by.
+  INGLE_INLINE float sum(int y, int part) const {
+    if constexpr (Format::kParts == 1) return number<float>(y, 2);
+    return -scale(y) * static_cast<float>(negative_sum(y, part));
+  }
+
+ private:
+  template <class T>
+  INGLE_INLINE T number(int y, int field) const {
+    T value;
+    __builtin_memcpy(&value, at + 4 * (field * Y + y), 4);
+    return value;
+  }
+  INGLE_INLINE int32_t negative_sum(int y, int part) const {
+    if constexpr (Format::kParts == 1) return number<int32_t>(y, 1);
+    const int32_t low = number<int32_t>(y, 3);
+    return part == 0 ? low : number<int32_t>(y, 1) - low;
+  }
+};
+
+// One part of one token: the sum so far, plus its integer dot product times the scales, plus its minimum.
+template <class Format, int Y>
+INGLE_INLINE F32 add_part(F32 sum, I32 dot, const BlockScales<Format>& scales, const TokenFactors<Format, Y>& factors,
+                          int y, int part, int v) {
+  sum = fma(to_float(dot), mul(scales.scale[part][v], set1(factors.scale(y))), sum);
+  if constexpr (Format::kMinimum) sum = fma(scales.minimum[part][v], set1(factors.sum(y, part)), sum);
+  return sum;
+}
+
 template <class Format, int Y>
 static void gemv_panel(const uint8_t* panel, int64_t blocks, const uint8_t* x, float* acc) noexcept {
   using Dot = BlockDot<Format::kBits>;
-  constexpr size_t kBlock = static_cast<size_t>(Format::kBytesPerRow) * kPanelRows;
+  constexpr size_t kUnit = static_cast<size_t>(Format::kUnitBytesPerRow) * kPanelRows;
+  constexpr int kGroups = 8 / Format::kParts;  // of four k, in a part
   F32 sum[Y][kPanelVectors];
 #pragma GCC unroll 16
   for (int y = 0; y < Y; ++y) {
 #pragma GCC unroll 4
     for (int v = 0; v < kPanelVectors; ++v) sum[y][v] = zero();
   }
-  for (int64_t b = 0; b < blocks; ++b, panel += kBlock, x += kActivationBytes * Y) {
-    __builtin_prefetch(panel + 2048);
-    __builtin_prefetch(panel + 2048 + 256);
-    Bytes q[8][kPanelVectors];
-    F32 scale[kPanelVectors], minimum[kPanelVectors];
-    Format::unpack(panel, q, scale, minimum);
-    const float* d = reinterpret_cast<const float*>(x + 32 * Y);
-    const int32_t* negative_sum = reinterpret_cast<const int32_t*>(x + 36 * Y);
-    const float* s = reinterpret_cast<const float*>(x + 40 * Y);
+  for (int64_t unit = 0; unit < blocks / Format::kUnitBlocks; ++unit, panel += kUnit) {
+    for (int index = 0; index < Format::kUnitBlocks; ++index, x += kActivationBytes * Y) {
+      const uint8_t* ahead = panel + static_cast<size_t>(index) * (kUnit / Format::kUnitBlocks) + 2048;
 #pragma GCC unroll 16
-    for (int y = 0; y < Y; ++y) {
-      const I32 initial = initial_sum<Format::kOffset>(negative_sum[y]);
-      Dot dot[kPanelVectors];
+      for (size_t line = 0; line < kUnit / Format::kUnitBlocks; line += 64) __builtin_prefetch(ahead + line);
+      Bytes q[8][kPanelVectors];
+      BlockScales<Format> scales;
+      Format::unpack(panel, index, q, scales);
+      const TokenFactors<Format, Y> factors(x);
+#pragma GCC unroll 16
+      for (int y = 0; y < Y; ++y) {
+#pragma GCC unroll 2
+        for (int part = 0; part < Format::kParts; ++part) {
+          const I32 initial = factors.initial(y, part);
+          Dot dot[kPanelVectors];
 #pragma GCC unroll 4
-      for (int v = 0; v < kPanelVectors; ++v) dot[v].start(initial);
+          for (int v = 0; v < kPanelVectors; ++v) dot[v].start(initial);
 #pragma GCC unroll 8
-      for (int g = 0; g < 8; ++g) {
-        const Bytes xs = broadcast4(x + (g * Y + y) * 4);
+          for (int i = 0; i < kGroups; ++i) {
+            const int g = part * kGroups + i;
+            const Bytes xs = broadcast4(x + (g * Y + y) * 4);
 #pragma GCC unroll 4
-        for (int v = 0; v < kPanelVectors; ++v) dot[v].step(Dot::prepare(q[g][v]), xs, g);
-      }
+            for (int v = 0; v < kPanelVectors; ++v) dot[v].step(Dot::prepare(q[g][v]), xs, i);
+          }
 #pragma GCC unroll 4
-      for (int v = 0; v < kPanelVectors; ++v) {
-        sum[y][v] = fma(to_float(dot[v].finish(initial)), mul(scale[v], set1(d[y])), sum[y][v]);
-        if constexpr (Format::kMinimum) sum[y][v] = fma(minimum[v], set1(s[y]), sum[y][v]);
+          for (int v = 0; v < kPanelVectors; ++v) {
+            sum[y][v] = add_part(sum[y][v], dot[v].finish(initial), scales, factors, y, part, v);
+          }
+        }
       }
     }
   }
@@ -67,31 +112,40 @@ static void gemv_panel(const uint8_t* panel, int64_t blocks, const uint8_t* x, f
 
 template <class Format>
 constexpr size_t expanded_bytes_per_row() {
-  return Format::kMinimum ? 40 : 36;
+  return 32 + 4 * Format::kParts * (Format::kMinimum ? 2 : 1);
 }
 
 template <class Format>
 static void expand_panel(const uint8_t* panel, int64_t blocks, uint8_t* expanded) noexcept {
-  for (int64_t b = 0; b < blocks; ++b) {
-    Bytes q[8][kPanelVectors];
-    F32 scale[kPanelVectors], minimum[kPanelVectors];
-    Format::unpack(panel, q, scale, minimum);
-    for (int g = 0; g < 8; ++g) {
-      for (int v = 0; v < kPanelVectors; ++v) store_vector(expanded + (g * kPanelVectors + v) * kVectorBytes, q[g][v]);
+  constexpr size_t kUnit = static_cast<size_t>(Format::kUnitBytesPerRow) * kPanelRows;
+  for (int64_t unit = 0; unit < blocks / Format::kUnitBlocks; ++unit, panel += kUnit) {
+    for (int index = 0; index < Format::kUnitBlocks; ++index) {
+      Bytes q[8][kPanelVectors];
+      BlockScales<Format> block;
+      Format::unpack(panel, index, q, block);
+      for (int g = 0; g < 8; ++g) {
+        for (int v = 0; v < kPanelVectors; ++v) {
+          store_vector(expanded + (g * kPanelVectors + v) * kVectorBytes, q[g][v]);
+        }
+      }
+      float* scales = reinterpret_cast<float*>(expanded + 32 * kPanelRows);
+      for (int part = 0; part < Format::kParts; ++part) {
+        for (int v = 0; v < kPanelVectors; ++v) {
+          store(scales + part * kPanelRows + v * kLanes, block.scale[part][v]);
+          if constexpr (Format::kMinimum) {
+            store(scales + (Format::kParts + part) * kPanelRows + v * kLanes, block.minimum[part][v]);
+          }
+        }
+      }
+      expanded += expanded_bytes_per_row<Format>() * kPanelRows;
     }
-    float* scales = reinterpret_cast<float*>(expanded + 32 * kPanelRows);
-    for (int v = 0; v < kPanelVectors; ++v) store(scales + v * kLanes, scale[v]);
-    if constexpr (Format::kMinimum) {
-      for (int v = 0; v < kPanelVectors; ++v) store(scales + kPanelRows + v * kLanes, minimum[v]);
-    }
-    panel += static_cast<size_t>(Format::kBytesPerRow) * kPanelRows;
-    expanded += expanded_bytes_per_row<Format>() * kPanelRows;
   }
 }
 
 template <class Format, int Y>
 static void tile_panel(const uint8_t* w, int64_t blocks, const uint8_t* x, float* acc, bool resume) noexcept {
   using Dot = BlockDot<Format::kBits>;
+  constexpr int kGroups = 8 / Format::kParts;  // of four k, in a part
   F32 sum[Y][kPanelVectors];
 #pragma GCC unroll 16
   for (int y = 0; y < Y; ++y) {
@@ -99,44 +153,46 @@ static void tile_panel(const uint8_t* w, int64_t blocks, const uint8_t* x, float
     for (int v = 0; v < kPanelVectors; ++v) sum[y][v] = resume ? load(acc + y * kPanelRows + v * kLanes) : zero();
   }
   for (int64_t b = 0; b < blocks; ++b) {
-    const float* d = reinterpret_cast<const float*>(x + 32 * Y);
-    const int32_t* negative_sum = reinterpret_cast<const int32_t*>(x + 36 * Y);
-    Dot dot[Y][kPanelVectors];
-#pragma GCC unroll 16
-    for (int y = 0; y < Y; ++y) {
-      const I32 initial = initial_sum<Format::kOffset>(negative_sum[y]);
-#pragma GCC unroll 4
-      for (int v = 0; v < kPanelVectors; ++v) dot[y][v].start(initial);
-    }
-#pragma GCC unroll 8
-    for (int g = 0; g < 8; ++g) {
-      typename Dot::Weight q[kPanelVectors];
-#pragma GCC unroll 4
-      for (int v = 0; v < kPanelVectors; ++v)
-        q[v] = Dot::prepare(load_bytes(w + (g * kPanelVectors + v) * kVectorBytes));
+    const TokenFactors<Format, Y> factors(x);
+    const float* scales = reinterpret_cast<const float*>(w + 32 * kPanelRows);
+#pragma GCC unroll 2
+    for (int part = 0; part < Format::kParts; ++part) {
+      Dot dot[Y][kPanelVectors];
 #pragma GCC unroll 16
       for (int y = 0; y < Y; ++y) {
-        const Bytes xs = broadcast4(x + (g * Y + y) * 4);
+        const I32 initial = factors.initial(y, part);
 #pragma GCC unroll 4
-        for (int v = 0; v < kPanelVectors; ++v) dot[y][v].step(q[v], xs, g);
+        for (int v = 0; v < kPanelVectors; ++v) dot[y][v].start(initial);
       }
-    }
-    const float* scales = reinterpret_cast<const float*>(w + 32 * kPanelRows);
-    F32 scale[kPanelVectors], minimum[kPanelVectors];
+#pragma GCC unroll 8
+      for (int i = 0; i < kGroups; ++i) {
+        const int g = part * kGroups + i;
+        typename Dot::Weight q[kPanelVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < kPanelVectors; ++v) scale[v] = load(scales + v * kLanes);
-    if constexpr (Format::kMinimum) {
-#pragma GCC unroll 4
-      for (int v = 0; v < kPanelVectors; ++v) minimum[v] = load(scales + kPanelRows + v * kLanes);
-    }
-    const float* s = reinterpret_cast<const float*>(x + 40 * Y);
+        for (int v = 0; v < kPanelVectors; ++v)
+          q[v] = Dot::prepare(load_bytes(w + (g * kPanelVectors + v) * kVectorBytes));
 #pragma GCC unroll 16
-    for (int y = 0; y < Y; ++y) {
+        for (int y = 0; y < Y; ++y) {
+          const Bytes xs = broadcast4(x + (g * Y + y) * 4);
+#pragma GCC unroll 4
+          for (int v = 0; v < kPanelVectors; ++v) dot[y][v].step(q[v], xs, i);
+        }
+      }
+      BlockScales<Format> block;
 #pragma GCC unroll 4
       for (int v = 0; v < kPanelVectors; ++v) {
-        const I32 total = dot[y][v].finish(initial_sum<Format::kOffset>(negative_sum[y]));
-        sum[y][v] = fma(to_float(total), mul(scale[v], set1(d[y])), sum[y][v]);
-        if constexpr (Format::kMinimum) sum[y][v] = fma(minimum[v], set1(s[y]), sum[y][v]);
+        block.scale[part][v] = load(scales + part * kPanelRows + v * kLanes);
+        if constexpr (Format::kMinimum) {
+          block.minimum[part][v] = load(scales + (Format::kParts + part) * kPanelRows + v * kLanes);
+        }
+      }
+#pragma GCC unroll 16
+      for (int y = 0; y < Y; ++y) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kPanelVectors; ++v) {
+          const I32 total = dot[y][v].finish(factors.initial(y, part));
+          sum[y][v] = add_part(sum[y][v], total, block, factors, y, part, v);
+        }
       }
     }
     w += expanded_bytes_per_row<Format>() * kPanelRows;
@@ -154,7 +210,8 @@ constexpr IntFormat int_format() {
   return {.type = Format::kType,
           .name = Format::kName,
           .bits = Format::kBits,
-          .block_bytes_per_row = Format::kBytesPerRow,
+          .unit_blocks = Format::kUnitBlocks,
+          .unit_bytes_per_row = Format::kUnitBytesPerRow,
           .pack = pack_panel<Format>,
           .gemv = {gemv_panel<Format, 1>, gemv_panel<Format, 2>, gemv_panel<Format, 3>, gemv_panel<Format, 4>},
           .expand = expand_panel<Format>,
@@ -166,18 +223,15 @@ constexpr IntFormat int_format() {
 // One row of a group at one block: 32 whole numbers from -127 to 127 (as floats), and their scale.
 INGLE_INLINE void store_quantized(const F32 (&whole)[32 / kLanes], float scale, int y, int rows, uint8_t* group) {
   alignas(64) int8_t q[32];
-  F32 total = zero();
-  for (int i = 0; i < 32 / kLanes; ++i) {
-    total = add(total, whole[i]);
-    store_bytes(q + i * kLanes, to_int(whole[i]));
-  }
+  for (int i = 0; i < 32 / kLanes; ++i) store_bytes(q + i * kLanes, to_int(whole[i]));
   for (int g = 0; g < 8; ++g) __builtin_memcpy(group + (g * rows + y) * 4, q + 4 * g, 4);
-  const float count = sum(total);  // of whole numbers: exact
-  const int32_t negative = -static_cast<int32_t>(count);
-  const float scaled = scale * count;
+  const int32_t low = sum_of_16(q), sum = low + sum_of_16(q + 16);
+  const int32_t negative = -sum, negative_low = -low;
+  const float scaled = scale * static_cast<float>(sum);
   __builtin_memcpy(group + 32 * rows + 4 * y, &scale, 4);
   __builtin_memcpy(group + 36 * rows + 4 * y, &negative, 4);
   __builtin_memcpy(group + 40 * rows + 4 * y, &scaled, 4);
+  __builtin_memcpy(group + 44 * rows + 4 * y, &negative_low, 4);
 }
 
 // Quantises rows: per block of 32 the scale is amax / 127, values round to nearest even. A number that is not finite

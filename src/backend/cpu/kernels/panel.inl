@@ -1,14 +1,28 @@
 // A panel of weights and what every packed format says about itself.
 //
-// A format is a struct with
+// A format is a struct over BlockFormat with
 //   kType, kName         which blocks of a file it packs; the layout's name
-//   kBits                4, 5: unsigned weights below 16, 32; 8: bytes, in the instruction set's own form
-//   kOffset              what an unsigned weight is too large by: 0, 8, 16 (kBits 8: 0 or 128, see Byte below)
+//   kBits                4, 5, 6: unsigned weights below 16, 32, 64; 8: bytes, in the instruction set's own form
+//   kOffset              what an unsigned weight is too large by: 0, 4, 8, 16, 32 (kBits 8: 0 or 128)
 //   kMinimum             whether a block has a minimum that is added
-//   kBytesPerRow         packed bytes per row and 32 k
-//   pack_row(row, block, r, out)               block of 32 k of file row `row` into packed block `out`, as panel row r
-//   unpack(in, q, scale, minimum)              a packed block into vectors: q[g][v] holds k = 4g .. 4g+3 of rows v *
-//   kLanes ...
+//   kParts               scales of a block: one, or one for each 16
+//   kUnitBlocks          blocks that share something, packed as one unit: 1, or the 8 of a 256-block
+//   kUnitBytesPerRow     packed bytes per row and unit
+//   pack_row(row, unit, r, out)                unit of file row `row` into packed unit `out`, as panel row r
+//   unpack(in, index, q, scales)               block `index` of a packed unit into vectors: q[g][v] holds
+//                                              k = 4g .. 4g+3 of rows v * kLanes ...
+struct BlockFormat {
+  static constexpr bool kMinimum = false;
+  static constexpr int kParts = 1, kUnitBlocks = 1;
+};
+
+// Scales and minima of a block.
+template <class Format>
+struct BlockScales {
+  F32 scale[Format::kParts][kPanelVectors];
+  F32 minimum[Format::kMinimum ? Format::kParts : 1][kPanelVectors];
+};
+
 constexpr int kPanelRows = kPanelVectors * kLanes;
 constexpr int kVectorBytes = 4 * kLanes;
 constexpr int kByteOffset = kByteUnsigned ? 128 : 0;
@@ -32,9 +46,37 @@ INGLE_INLINE void load_nibbles(const uint8_t* in, Bytes (&q)[8][kPanelVectors]) 
   }
 }
 
+// Planes of single bits and of two bits, four and eight bytes a row and block. Byte (lane, j) of a plane's vector v
+// holds the bits of k = 4g + j: of single bits that of group g in bit g; of two bits the groups 0-3 in one plane and
+// 4-7 in a second, that of group g in bits 2 (g % 4).
+INGLE_INLINE uint8_t& plane_byte(uint8_t* plane, int r, int j) {
+  return plane[(r / kLanes) * kVectorBytes + (r % kLanes) * 4 + j];
+}
+INGLE_INLINE void place_single_bits(const uint8_t* bit, int r, uint8_t* plane) {
+  for (int k = 0; k < 32; ++k) plane_byte(plane, r, k % 4) |= static_cast<uint8_t>(bit[k] << (k / 4));
+}
+INGLE_INLINE void place_bit_pairs(const uint8_t* pair, int r, uint8_t* planes) {
+  for (int k = 0; k < 32; ++k) {
+    plane_byte(planes + (k / 16) * 4 * kPanelRows, r, k % 4) |= static_cast<uint8_t>(pair[k] << (k / 4 % 4 * 2));
+  }
+}
+// q gains the plane's bit as bit `to`.
+INGLE_INLINE void join_single_bits(const uint8_t* plane, int to, Bytes (&q)[8][kPanelVectors]) {
+  for (int v = 0; v < kPanelVectors; ++v) {
+    const Bytes bits = load_bytes(plane + v * kVectorBytes);
+    for (int g = 0; g < 8; ++g) q[g][v] = join(q[g][v], shifted_bits(bits, to - g, 1 << to));
+  }
+}
+// The two bits of each weight, shifted left by `to`.
+INGLE_INLINE void load_bit_pairs(const uint8_t* planes, int to, Bytes (&pairs)[8][kPanelVectors]) {
+  for (int half = 0; half < 2; ++half) {
+    for (int v = 0; v < kPanelVectors; ++v) {
+      const Bytes bits = load_bytes(planes + (half * kPanelVectors + v) * kVectorBytes);
+      for (int i = 0; i < 4; ++i) pairs[half * 4 + i][v] = shifted_bits(bits, to - 2 * i, 3 << to);
+    }
+  }
+}
+
 INGLE_INLINE void load_half_scales(const uint8_t* in, F32 (&scale)[kPanelVectors]) {
   for (int v = 0; v < kPanelVectors; ++v) scale[v] = load_half(reinterpret_cast<const uint16_t*>(in) + v * kLanes);
-}
-INGLE_INLINE void load_float_scales(const uint8_t* in, F32 (&scale)[kPanelVectors]) {
-  for (int v = 0; v < kPanelVectors; ++v) scale[v] = load(reinterpret_cast<const float*>(in) + v * kLanes);
 }

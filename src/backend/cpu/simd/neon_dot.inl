@@ -16,11 +16,11 @@ INGLE_INLINE Bytes broadcast4(const uint8_t* p) {
 }
 INGLE_INLINE Bytes low_nibbles(Bytes x) { return vandq_u8(x, vdupq_n_u8(15)); }
 INGLE_INLINE Bytes high_nibbles(Bytes x) { return vshrq_n_u8(x, 4); }
-// x, plus 16 where bit `bit` of the byte in `bits` is set.
-INGLE_INLINE Bytes with_fifth_bit(Bytes x, Bytes bits, int bit) {
-  const Bytes shifted = vshlq_u8(bits, vdupq_n_s8(static_cast<int8_t>(4 - bit)));
-  return vorrq_u8(x, vandq_u8(shifted, vdupq_n_u8(16)));
+// Each byte shifted left (right where negative); `mask` leaves only bits that come from the byte itself.
+INGLE_INLINE Bytes shifted_bits(Bytes x, int left, int mask) {
+  return vandq_u8(vshlq_u8(x, vdupq_n_s8(static_cast<int8_t>(left))), vdupq_n_u8(static_cast<uint8_t>(mask)));
 }
+INGLE_INLINE Bytes join(Bytes a, Bytes b) { return vorrq_u8(a, b); }
 INGLE_INLINE Bytes lookup16(const int8_t* table, Bytes index) {
   return vreinterpretq_u8_s8(vqtbl1q_s8(vld1q_s8(table), index));
 }

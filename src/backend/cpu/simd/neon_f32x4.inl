@@ -22,6 +22,27 @@ INGLE_INLINE float max_of(F32 a) { return vmaxnmvq_f32(a); }
 INGLE_INLINE F32 load_half(const uint16_t* p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }
 INGLE_INLINE void store_half(uint16_t* p, F32 x) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(x))); }
 INGLE_INLINE F32 load_bfloat(const uint16_t* p) { return vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16)); }
+// Bytes as floats: whole, signed, their halves; and 2^(byte - 128), which is below the normal numbers for 0 and 1.
+INGLE_INLINE uint32x4_t load_byte_lanes(const uint8_t* p) {
+  uint32_t four;
+  __builtin_memcpy(&four, p, 4);
+  return vmovl_u16(vget_low_u16(vmovl_u8(vreinterpret_u8_u32(vdup_n_u32(four)))));
+}
+INGLE_INLINE F32 load_unsigned(const uint8_t* p) { return vcvtq_f32_u32(load_byte_lanes(p)); }
+INGLE_INLINE F32 load_signed(const uint8_t* p) {
+  const int32x4_t shifted = vshlq_n_s32(vreinterpretq_s32_u32(load_byte_lanes(p)), 24);
+  return vcvtq_f32_s32(vshrq_n_s32(shifted, 24));
+}
+INGLE_INLINE F32 load_low_nibbles(const uint8_t* p) {
+  return vcvtq_f32_u32(vandq_u32(load_byte_lanes(p), vdupq_n_u32(15)));
+}
+INGLE_INLINE F32 load_high_nibbles(const uint8_t* p) { return vcvtq_f32_u32(vshrq_n_u32(load_byte_lanes(p), 4)); }
+INGLE_INLINE F32 load_powers(const uint8_t* p) {
+  const uint32x4_t e = load_byte_lanes(p);
+  const uint32x4_t small = vshlq_u32(vdupq_n_u32(0x00200000u), vreinterpretq_s32_u32(e));
+  const uint32x4_t normal = vshlq_n_u32(vsubq_u32(e, vdupq_n_u32(1)), 23);
+  return vreinterpretq_f32_u32(vbslq_u32(vcltq_u32(e, vdupq_n_u32(2)), small, normal));
+}
 INGLE_INLINE I32 set1_int(int32_t x) { return vdupq_n_s32(x); }
 INGLE_INLINE F32 to_float(I32 x) { return vcvtq_f32_s32(x); }
 INGLE_INLINE I32 to_int(F32 x) { return vcvtnq_s32_f32(x); }  // rounds to nearest even
@@ -32,6 +53,7 @@ INGLE_INLINE F32 select_first(int count, F32 x, F32 y) {
   const int32_t lane[4] = {0, 1, 2, 3};
   return vbslq_f32(vcltq_s32(vld1q_s32(lane), vdupq_n_s32(count)), x, y);
 }
+INGLE_INLINE int32_t sum_of_16(const int8_t* p) { return vaddlvq_s8(vld1q_s8(p)); }
 INGLE_INLINE void store_bytes(int8_t* p, I32 x) {
   const int16x4_t words = vmovn_s32(x);
   const int8x8_t bytes = vmovn_s16(vcombine_s16(words, words));

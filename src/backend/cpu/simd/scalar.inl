@@ -72,6 +72,34 @@ INGLE_INLINE F32 load_bfloat(const uint16_t* p) {
   INGLE_EACH_LANE r.v[i] = bf16_to_f32(p[i]);
   return r;
 }
+INGLE_INLINE F32 load_unsigned(const uint8_t* p) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = static_cast<float>(p[i]);
+  return r;
+}
+INGLE_INLINE F32 load_signed(const uint8_t* p) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = static_cast<float>(static_cast<int8_t>(p[i]));
+  return r;
+}
+INGLE_INLINE F32 load_low_nibbles(const uint8_t* p) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = static_cast<float>(p[i] & 15);
+  return r;
+}
+INGLE_INLINE F32 load_high_nibbles(const uint8_t* p) {
+  F32 r;
+  INGLE_EACH_LANE r.v[i] = static_cast<float>(p[i] >> 4);
+  return r;
+}
+INGLE_INLINE F32 load_powers(const uint8_t* p) {
+  F32 r;
+  INGLE_EACH_LANE {
+    const uint32_t bits = p[i] < 2 ? 0x00200000u << p[i] : (p[i] - 1u) << 23;
+    __builtin_memcpy(&r.v[i], &bits, 4);
+  }
+  return r;
+}
 INGLE_INLINE I32 set1_int(int32_t x) {
   I32 r;
   INGLE_EACH_LANE r.v[i] = x;
@@ -105,6 +133,11 @@ INGLE_INLINE F32 select_first(int count, F32 x, F32 y) {
   INGLE_EACH_LANE r.v[i] = i < count ? x.v[i] : y.v[i];
   return r;
 }
+INGLE_INLINE int32_t sum_of_16(const int8_t* p) {
+  int32_t sum = 0;
+  for (int i = 0; i < 16; ++i) sum += p[i];
+  return sum;
+}
 INGLE_INLINE void store_bytes(int8_t* p, I32 x) { INGLE_EACH_LANE p[i] = static_cast<int8_t>(x.v[i]); }
 INGLE_INLINE F32 swap_pairs(F32 x) {
   F32 r;
@@ -136,9 +169,13 @@ INGLE_INLINE Bytes high_nibbles(Bytes x) {
   for (uint8_t& b : x.v) b = b >> 4;
   return x;
 }
-INGLE_INLINE Bytes with_fifth_bit(Bytes x, Bytes bits, int bit) {
-  for (int i = 0; i < 32; ++i) x.v[i] = static_cast<uint8_t>(x.v[i] | (((bits.v[i] >> bit) & 1) << 4));
+INGLE_INLINE Bytes shifted_bits(Bytes x, int left, int mask) {
+  for (uint8_t& b : x.v) b = static_cast<uint8_t>((left >= 0 ? b << left : b >> -left) & mask);
   return x;
+}
+INGLE_INLINE Bytes join(Bytes a, Bytes b) {
+  for (int i = 0; i < 32; ++i) a.v[i] = a.v[i] | b.v[i];
+  return a;
 }
 INGLE_INLINE Bytes lookup16(const int8_t* table, Bytes index) {
   for (uint8_t& b : index.v) b = static_cast<uint8_t>(table[b & 15]);

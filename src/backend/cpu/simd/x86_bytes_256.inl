@@ -9,11 +9,12 @@ INGLE_INLINE Bytes broadcast4(const uint8_t* p) {
 }
 INGLE_INLINE Bytes low_nibbles(Bytes x) { return _mm256_and_si256(x, _mm256_set1_epi8(15)); }
 INGLE_INLINE Bytes high_nibbles(Bytes x) { return _mm256_and_si256(_mm256_srli_epi16(x, 4), _mm256_set1_epi8(15)); }
-// x, plus 16 where bit `bit` of the byte in `bits` is set.
-INGLE_INLINE Bytes with_fifth_bit(Bytes x, Bytes bits, int bit) {
-  const Bytes shifted = bit <= 4 ? _mm256_slli_epi16(bits, 4 - bit) : _mm256_srli_epi16(bits, bit - 4);
-  return _mm256_or_si256(x, _mm256_and_si256(shifted, _mm256_set1_epi8(16)));
+// Each byte shifted left (right where negative); `mask` leaves only bits that come from the byte itself.
+INGLE_INLINE Bytes shifted_bits(Bytes x, int left, int mask) {
+  const Bytes shifted = left >= 0 ? _mm256_slli_epi16(x, left) : _mm256_srli_epi16(x, -left);
+  return _mm256_and_si256(shifted, _mm256_set1_epi8(static_cast<char>(mask)));
 }
+INGLE_INLINE Bytes join(Bytes a, Bytes b) { return _mm256_or_si256(a, b); }
 INGLE_INLINE Bytes lookup16(const int8_t* table, Bytes index) {
   return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))),
                              index);

@@ -9,11 +9,13 @@ INGLE_INLINE Bytes broadcast4(const uint8_t* p) {
 }
 INGLE_INLINE Bytes low_nibbles(Bytes x) { return _mm512_and_si512(x, _mm512_set1_epi8(15)); }
 INGLE_INLINE Bytes high_nibbles(Bytes x) { return _mm512_and_si512(_mm512_srli_epi16(x, 4), _mm512_set1_epi8(15)); }
-// x, plus 16 where bit `bit` of the byte in `bits` is set.
-INGLE_INLINE Bytes with_fifth_bit(Bytes x, Bytes bits, int bit) {
-  const Bytes shifted = bit <= 4 ? _mm512_slli_epi16(bits, 4 - bit) : _mm512_srli_epi16(bits, bit - 4);
-  return _mm512_or_si512(x, _mm512_and_si512(shifted, _mm512_set1_epi8(16)));
+// Each byte shifted left (right where negative); `mask` leaves only bits that come from the byte itself.
+INGLE_INLINE Bytes shifted_bits(Bytes x, int left, int mask) {
+  const Bytes shifted = left >= 0 ? _mm512_slli_epi16(x, static_cast<unsigned>(left))
+                                  : _mm512_srli_epi16(x, static_cast<unsigned>(-left));
+  return _mm512_and_si512(shifted, _mm512_set1_epi8(static_cast<char>(mask)));
 }
+INGLE_INLINE Bytes join(Bytes a, Bytes b) { return _mm512_or_si512(a, b); }
 INGLE_INLINE Bytes lookup16(const int8_t* table, Bytes index) {
   return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))), index);
 }

@@ -1,7 +1,7 @@
 // Integer products without VNNI: vpmaddubsw adds two u8 x s8 products in 16 bits. Small weights allow several of them
 // before widening: below 16, all eight of a block (8 x 2 x 15 x 127 = 30480); below 32, four (4 x 2 x 31 x 127 =
-// 31496). Eight-bit weights are signed, and the sign is moved to the activation (2 x 128 x 127 fits; -128 does not
-// occur as an activation).
+// 31496); below 64, two (2 x 2 x 63 x 127 = 32004). Eight-bit weights are signed, and the sign is moved to the
+// activation (2 x 128 x 127 fits; -128 does not occur as an activation).
 constexpr int kPanelVectors = 2;
 constexpr int kTileTokens = 4;
 constexpr bool kByteUnsigned = false;
@@ -39,6 +39,23 @@ struct BlockDot<5> {
     }
   }
   INGLE_INLINE I32 finish(I32) { return _mm256_add_epi32(wide, _mm256_madd_epi16(t, _mm256_set1_epi16(1))); }
+};
+
+template <>
+struct BlockDot<6> {
+  using Weight = Bytes;
+  __m256i t, wide;
+  INGLE_INLINE static Weight prepare(Bytes w) { return w; }
+  INGLE_INLINE void start(I32 initial) { wide = initial; }
+  INGLE_INLINE void step(Weight w, Bytes x, int group) {
+    const __m256i pairs = _mm256_maddubs_epi16(w, x);
+    if (group % 2 == 0) {
+      t = pairs;
+    } else {
+      wide = _mm256_add_epi32(wide, _mm256_madd_epi16(_mm256_add_epi16(t, pairs), _mm256_set1_epi16(1)));
+    }
+  }
+  INGLE_INLINE I32 finish(I32) { return wide; }
 };
 
 template <>

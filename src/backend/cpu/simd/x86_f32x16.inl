@@ -38,6 +38,27 @@ INGLE_INLINE F32 load_bfloat(const uint16_t* p) {
   return _mm512_castsi512_ps(
       _mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))), 16));
 }
+// Bytes as floats: whole, signed, their halves; and 2^(byte - 128), which is below the normal numbers for 0 and 1.
+INGLE_INLINE I32 load_byte_lanes(const uint8_t* p) {
+  return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+INGLE_INLINE F32 load_unsigned(const uint8_t* p) { return _mm512_cvtepi32_ps(load_byte_lanes(p)); }
+INGLE_INLINE F32 load_signed(const uint8_t* p) {
+  return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+}
+INGLE_INLINE F32 load_low_nibbles(const uint8_t* p) {
+  return _mm512_cvtepi32_ps(_mm512_and_si512(load_byte_lanes(p), _mm512_set1_epi32(15)));
+}
+INGLE_INLINE F32 load_high_nibbles(const uint8_t* p) {
+  return _mm512_cvtepi32_ps(_mm512_srli_epi32(load_byte_lanes(p), 4));
+}
+INGLE_INLINE F32 load_powers(const uint8_t* p) {
+  const I32 e = load_byte_lanes(p);
+  const I32 small = _mm512_sllv_epi32(_mm512_set1_epi32(0x00200000), e);
+  const I32 normal = _mm512_slli_epi32(_mm512_sub_epi32(e, _mm512_set1_epi32(1)), 23);
+  const __mmask16 is_small = _mm512_cmpgt_epi32_mask(_mm512_set1_epi32(2), e);
+  return _mm512_castsi512_ps(_mm512_mask_blend_epi32(is_small, normal, small));
+}
 INGLE_INLINE I32 set1_int(int32_t x) { return _mm512_set1_epi32(x); }
 INGLE_INLINE F32 to_float(I32 x) { return _mm512_cvtepi32_ps(x); }
 INGLE_INLINE I32 to_int(F32 x) { return _mm512_cvtps_epi32(x); }  // rounds to nearest even
