@@ -25,7 +25,7 @@ struct SyntheticShape {
 };
 
 std::vector<SyntheticShape> synthetic_shapes();
-std::vector<std::string> synthetic_types();  // "f32", "q4_0", ...
+std::vector<std::string> synthetic_types();  // "f32", "q4_0", ..., and mixes of several: "q4_k_m"
 
 // All of what follows throws Error{kInvalidArgument} for an unknown shape or type, listing those there are.
 

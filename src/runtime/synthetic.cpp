@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "gguf/writer.h"
 #include "ingle/synthetic.h"
+#include "models/type_mix.h"
 #include "runtime/inspect.h"
 #include "runtime/model_impl.h"
 #include "runtime/random_weights.h"
@@ -24,8 +25,10 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-const Format& checked_format(const std::string& name) {
-  const Format* format = find_format(name);
+// Of most matrices; the mix of that name is put into `mix`, nullptr where all have the same type.
+const Format& checked_format(const std::string& name, const TypeMix*& mix) {
+  mix = find_type_mix(lower(name));
+  const Format* format = mix != nullptr ? &format_of(mix->most) : find_format(name);
   if (format == nullptr || !can_be_random(*format)) {
     throw_error(ErrorCode::kInvalidArgument, "weights of type '{}' cannot be made; known are {}", name,
                 fmt::join(synthetic_types(), ", "));
@@ -50,9 +53,14 @@ int all_threads() { return std::clamp(static_cast<int>(std::thread::hardware_con
 
 SyntheticWeights::SyntheticWeights(const SyntheticOptions& options, bool with_vocabulary, int threads)
     : shape_(make_shape(options.shape, with_vocabulary)), seed_(options.seed) {
-  const Format& format = checked_format(options.type);
-  name_ = fmt::format("{}, {}, seed {}", options.shape, lower(format.name), options.seed);
-  for (const ShapeTensor& tensor : shape_.tensors) types_.push_back(storage_type(tensor, format.type));
+  const TypeMix* mix = nullptr;
+  const Format& format = checked_format(options.type, mix);
+  name_ = fmt::format("{}, {}, seed {}", options.shape, lower(mix != nullptr ? mix->name : format.name), options.seed);
+  if (mix != nullptr) {
+    types_ = mixed_types(shape_, *mix);
+  } else {
+    for (const ShapeTensor& tensor : shape_.tensors) types_.push_back(storage_type(tensor, format.type));
+  }
   shape_.metadata.emplace_back("general.file_type", gguf_value<uint32_t>(file_type_number(format.type)));
   if (threads > 0) pool_ = std::make_unique<ThreadPool>(threads);
 }
@@ -117,6 +125,7 @@ std::vector<std::string> synthetic_types() {
   std::vector<std::string> names;
   for (const Format& format : formats())
     if (can_be_random(format)) names.push_back(lower(format.name));
+  for (const TypeMix& mix : type_mixes()) names.emplace_back(mix.name);
   return names;
 }
 
