@@ -123,7 +123,7 @@ Layer Gemma3n::make_layer(const Weights& b, const LayerHparams& l, int index, fl
               .slides = l.window != 0,
               .gate = b.linear("ffn_gate", d, l.d_ff),
               .up = b.linear("ffn_up", d, l.d_ff),
-              .down = fine(b.linear("ffn_down", l.d_ff, d)),
+              .down = b.linear("ffn_down", l.d_ff, d),
               .sparsity = sparsity,
               .correct_scale = b.find_vector("altup_correct_scale", d),
               .per_layer_gate = fine(b.linear("inp_gate", d, per_layer_.size())),

@@ -110,7 +110,7 @@ Layer Gemma4::make_layer(const Weights& b, const LayerHparams& l, int index) con
               .mlp_norm = norm("ffn_norm"),
               .mlp = {.gate = b.linear("ffn_gate", h_.d_model, l.d_ff),
                       .up = b.linear("ffn_up", h_.d_model, l.d_ff),
-                      .down = fine(b.linear("ffn_down", l.d_ff, h_.d_model)),
+                      .down = b.linear("ffn_down", l.d_ff, h_.d_model),
                       .activation = Activation::kGelu},
               .mixture = {},
               .mlp_out_norm = norm("post_ffw_norm"),

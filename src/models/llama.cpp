@@ -24,7 +24,7 @@ std::variant<GatedMlp, MixtureOfExperts> read_mlp(const Hparams& h, const Weight
   if (h.experts > 0) return read_experts(h, b, Activation::kSilu);
   return GatedMlp{.gate = b.linear("ffn_gate", h.d_model, l.d_ff),
                   .up = b.linear("ffn_up", h.d_model, l.d_ff),
-                  .down = fine(b.linear("ffn_down", l.d_ff, h.d_model))};
+                  .down = b.linear("ffn_down", l.d_ff, h.d_model)};
 }
 
 class Llama : public ModelGraph {
