@@ -38,8 +38,6 @@ struct Ceilings {
   double float_multiply_adds_per_second() const noexcept;
 };
 
-std::string ceiling_name(const Ceilings& ceilings, const Ceilings::Int8& int8);  // "int8", "int8 (4-bit weights)"
-
 // The higher of each figure: whatever disturbs a measurement makes it lower. Of the same engine.
 Ceilings higher(const Ceilings& a, const Ceilings& b);
 

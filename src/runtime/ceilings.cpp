@@ -1,7 +1,5 @@
 #include "ingle/ceilings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 
@@ -18,10 +16,6 @@ double Ceilings::int8_multiply_adds_per_second(int bits) const noexcept {
 
 double Ceilings::float_multiply_adds_per_second() const noexcept {
   return std::max(f32_multiply_adds_per_second, bf16_multiply_adds_per_second.value_or(0));
-}
-
-std::string ceiling_name(const Ceilings& ceilings, const Ceilings::Int8& int8) {
-  return ceilings.int8.size() == 1 ? "int8" : fmt::format("int8 ({}-bit weights)", int8.bits);
 }
 
 Ceilings higher(const Ceilings& a, const Ceilings& b) {

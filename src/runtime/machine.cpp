@@ -41,11 +41,11 @@ struct GroupLimits {
   double processors = 0;
 };
 
-// A number in a file of its own; "max" and what is not there are nothing.
+// A number in a file of its own; "max", -1 (version 1's word for it) and what is not there are nothing.
 std::optional<uint64_t> number_in(const std::filesystem::path& path) {
   std::ifstream file(path);
-  uint64_t number = 0;
-  if (file >> number) return number;
+  int64_t number = 0;
+  if (file >> number && number >= 0) return static_cast<uint64_t>(number);
   return std::nullopt;
 }
 

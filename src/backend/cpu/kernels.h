@@ -84,7 +84,7 @@ struct AttentionTile {
 
 // A loop of nothing but multiply-adds in registers (kernels/ceilings.inl): what products of one kind reach at most.
 struct PeakLoop {
-  int bits;                                  // of the weights of an int8 product: 4, 5, 8; 32: f32
+  int bits;                                  // of the weights of an int8 product: 4, 5, 6, 8; 32: f32
   int64_t (*run)(int64_t repeats) noexcept;  // returns how many multiply-adds it did
 };
 

@@ -92,6 +92,7 @@ static void read_all(const uint8_t* p, size_t bytes) noexcept {
 static constexpr PeakLoop kEveryBits[] = {
     {4, int_peak<4, 6>}, {4, int_peak<4, 12>},
     {5, int_peak<5, 4>}, {5, int_peak<5, 6>},
+    {6, int_peak<6, 4>}, {6, int_peak<6, 6>},
     {8, int_peak<8, 6>}, {8, int_peak<8, 12>},
     {32, float_peak<8>}, {32, float_peak<12>},
 };
