@@ -397,6 +397,7 @@ constexpr Option kBench[] = {
      .fallback = "1",
      .help = "Start of the random numbers: tokens, ragged sizes, weights of --shape"},
     {.name = "no-warmup", .help = "Measure from a cold start"},
+    {.name = "no-ceilings", .help = "Leave out what the machine can do at most: it takes about a second"},
 };
 
 constexpr Option kBenchMachine[] = {

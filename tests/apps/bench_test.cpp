@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <sstream>
 
 #include <boost/json.hpp>
 
@@ -98,6 +99,9 @@ TEST_F(Measured, AReportHasBothKindsOfTokensAndTheGain) {
   EXPECT_EQ(lines[2].at("rows"), "all");
   EXPECT_FALSE(lines[2].as_object().contains("speedup_over_all_rows"));
 
+  EXPECT_FALSE(lines[0].as_object().contains("floor_tokens_per_second"));
+  EXPECT_FALSE(lines[0].as_object().contains("ceilings"));
+
   const std::string table = bench_report(results, "table", "today");
   EXPECT_NE(table.find("1.500 (1.500-1.500)"), std::string::npos) << table;
   const std::string csv = bench_report(results, "csv", "today");
@@ -106,6 +110,52 @@ TEST_F(Measured, AReportHasBothKindsOfTokensAndTheGain) {
   EXPECT_EQ(std::ranges::count(csv, '\n'), 5);
   EXPECT_NE(csv.substr(0, end).find("speedup_over_all_rows_median"), std::string::npos);
   EXPECT_GT(commas(csv.substr(0, end)), 30);
+}
+
+TEST_F(Measured, AReportSaysHowFastItCouldBe) {
+  const BenchTest test{.prompt = 12};
+  BenchSetting setting(model_, {}, {test}, 1);
+  Ceilings ceilings;
+  ceilings.threads = 2;
+  ceilings.read_bytes_per_second = 2e9;
+  ceilings.int8 = {{4, 3e9}, {8, 1e9}};
+  ceilings.f32_multiply_adds_per_second = 5e8;
+  StepWork computing, reading;  // 1 s each
+  computing.int8_multiply_adds[4] = 3e9;
+  reading.weight_bytes = 2e9;
+  std::vector<BenchResult> results(1);
+  results[0] = {&setting, test, {{8, 12, 0, {}}, {8, 12, 0, {}}}};  // 1.5 tokens/s of 6
+  results[0].set_floor(ceilings, {computing, reading});
+  const boost::json::value line = boost::json::parse(bench_report(results, "json", "today")).as_array().at(0);
+  EXPECT_DOUBLE_EQ(line.at("floor_tokens_per_second").to_number<double>(), 6);
+  EXPECT_DOUBLE_EQ(line.at("floor_share").to_number<double>(), 0.25);
+  EXPECT_EQ(line.at("ceilings").at("read_bytes_per_second").to_number<double>(), 2e9);
+  EXPECT_EQ(line.at("ceilings").at("int8_4_bits_multiply_adds_per_second").to_number<double>(), 3e9);
+  EXPECT_FALSE(line.at("ceilings").as_object().contains("bf16_multiply_adds_per_second"));
+  EXPECT_NE(bench_report(results, "csv", "today").find("ceilings_f32_multiply_adds_per_second"), std::string::npos);
+  for (const char* format : {"table", "md"}) {
+    const std::string text = bench_report(results, format, "today");
+    EXPECT_NE(text.find("2 threads: reading 2.0 GB/s; int8 3.0/1.0 (4/8-bit weights), f32 0.5 GMAC/s"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("6.00"), std::string::npos) << text;
+    EXPECT_NE(text.find("25.0 %"), std::string::npos) << text;
+  }
+  std::istringstream table(bench_report(results, "table", "today"));
+  for (std::string row; std::getline(table, row);) EXPECT_LE(row.size(), 100u) << row;
+}
+
+TEST_F(Measured, WorkIsThatOfTheMeasuredPart) {
+  const BenchTest deep{.generate = 3, .depth = 20, .sequences = 2}, mixed{.prompt = 12, .sequences = 2, .mixed = true};
+  const BenchSetting setting(model_, {.micro_batch = 10}, {deep, mixed}, 1);
+  const std::vector<StepWork> steps = setting.count_work(deep);
+  ASSERT_EQ(steps.size(), 3u);
+  for (const StepWork& step : steps) EXPECT_EQ(step.rows, 2);
+  EXPECT_EQ(steps[0].int8_multiply_adds, steps[2].int8_multiply_adds);
+  EXPECT_LT(steps[0].cache_bytes, steps[2].cache_bytes);
+  int64_t rows = 0;
+  for (const StepWork& step : setting.count_work(mixed)) rows += step.rows;
+  EXPECT_EQ(rows, 30);
 }
 
 }  // namespace

@@ -122,6 +122,7 @@ BenchSample BenchSetting::run(const BenchTest& test) {
   if (test.depth == 0) generate(talkers, 1);
 
   BenchSample sample;
+  if (counted_ != nullptr) counted_->clear();
   const RowCounts before = session_.rows();
   const auto start = std::chrono::steady_clock::now();
   if (test.mixed) {
@@ -145,6 +146,17 @@ BenchSample BenchSetting::run(const BenchTest& test) {
 BenchSample BenchSetting::measure(const BenchTest& test) {
   if (interrupted()) fail(ErrorCode::kCancelled, "interrupted");
   return run(test);
+}
+
+// The same once more, by a session that only counts.
+std::vector<StepWork> BenchSetting::count_work(const BenchTest& test) const {
+  std::vector<StepWork> steps;
+  SessionOptions options = session_.options();
+  options.count_work = [&steps](const StepWork& work) { steps.push_back(work); };
+  BenchSetting dry(model(), std::move(options), {test}, seed_);
+  dry.counted_ = &steps;
+  dry.run(test);
+  return steps;
 }
 
 std::string BenchSetting::profile(const BenchTest& test) {

@@ -22,8 +22,9 @@ class BenchSetting {
   // Context and cache are sized for the largest of `tests`. Tokens are random, the same for the same seed.
   BenchSetting(const Model& model, SessionOptions options, const std::vector<BenchTest>& tests, uint64_t seed);
 
-  BenchSample measure(const BenchTest& test);  // throws Error{kCancelled} after Ctrl-C
-  std::string profile(const BenchTest& test);  // measures once more and says where the time went
+  BenchSample measure(const BenchTest& test);                     // throws Error{kCancelled} after Ctrl-C
+  std::string profile(const BenchTest& test);                     // measures once more and says where the time went
+  std::vector<StepWork> count_work(const BenchTest& test) const;  // what the measured part takes, step by step
 
   const Model& model() const noexcept { return session_.model(); }
   const SessionOptions& options() const noexcept { return session_.options(); }
@@ -43,6 +44,7 @@ class BenchSetting {
   BenchSample run(const BenchTest& test);
 
   Session session_;
+  std::vector<StepWork>* counted_ = nullptr;  // a dry run's; emptied when the clock starts
   uint64_t seed_;
   std::vector<std::vector<TokenId>> tokens_;                         // of each sequence, by position
   std::map<std::pair<int64_t, size_t>, SequenceId> deep_sequences_;  // by depth and number: read once, then forked

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "apps/ingle/ceilings_text.h"
 #include "apps/ingle/json_text.h"
 #include "apps/ingle/setup.h"
 #include "apps/ingle/statistics.h"
@@ -27,6 +28,11 @@ struct Line {
                                                                    : "");
   }
   std::vector<double> rates() const { return rates_of(*result); }
+  // Tokens per second of a sample that takes no longer than it must; 0 when that is not known.
+  double floor_rate() const {
+    return result->floor_seconds > 0 ? static_cast<double>(tokens_of(result->samples.front())) / result->floor_seconds
+                                     : 0;
+  }
   // How many times as fast as with all rows: of samples that were taken one after the other.
   std::vector<double> ratios() const {
     std::vector<double> ratios;
@@ -39,12 +45,13 @@ struct Line {
  private:
   std::vector<double> rates_of(const BenchResult& of) const {
     std::vector<double> rates;
-    for (const BenchSample& sample : of.samples) {
-      const int64_t tokens = (counted == Counted::kGenerated ? 0 : sample.prompt_tokens) +
-                             (counted == Counted::kPrompt ? 0 : sample.generated_tokens);
-      rates.push_back(static_cast<double>(tokens) / std::max(sample.seconds, 1e-9));
-    }
+    for (const BenchSample& sample : of.samples)
+      rates.push_back(static_cast<double>(tokens_of(sample)) / std::max(sample.seconds, 1e-9));
     return rates;
+  }
+  int64_t tokens_of(const BenchSample& sample) const {
+    return (counted == Counted::kGenerated ? 0 : sample.prompt_tokens) +
+           (counted == Counted::kPrompt ? 0 : sample.generated_tokens);
   }
 };
 
@@ -108,6 +115,11 @@ boost::json::object line_json(const Line& line, const MachineInfo& machine, cons
       {"version", version()},
       {"date", date},
   };
+  if (const double floor = line.floor_rate(); floor > 0) {
+    object["floor_tokens_per_second"] = floor;
+    object["floor_share"] = s.median / floor;
+  }
+  if (result.ceilings != nullptr) object["ceilings"] = to_json(*result.ceilings);
   if (!ratios.empty()) {
     const Summary ratio = summarize(ratios);
     object["speedup_over_all_rows"] = {{"median", ratio.median}, {"q1", ratio.quartile_1}, {"q3", ratio.quartile_3}};
@@ -153,18 +165,26 @@ std::string csv(const std::vector<boost::json::object>& rows) {
 
 Table table(const std::vector<BenchResult>& results) {
   std::set<int64_t> batches, micro_batches;
-  bool compared = false;
+  bool compared = false, mixed = false, limited = false;
   for (const BenchResult& result : results) {
     batches.insert(result.setting->options().batch);
     micro_batches.insert(result.setting->options().micro_batch);
     compared |= result.with_all_rows != nullptr;
+    mixed |= result.test.mixed;
+    limited |= result.floor_seconds > 0;
   }
   // A column for what differs; what is the same everywhere stands above the table.
   std::vector<std::string> header = {"test", "threads"};
   if (batches.size() > 1) header.emplace_back("batch");
   if (micro_batches.size() > 1) header.emplace_back("ubatch");
   if (compared) header.emplace_back("rows");
-  for (const char* name : {"tokens/s", "q1", "q3", "min", "max", "runs"}) header.emplace_back(name);
+  for (const char* name : {"tokens/s", "q1", "q3"}) header.emplace_back(name);
+  const bool extremes = !compared && !mixed;  // where lines are long anyway, they are left to the other formats
+  if (extremes)
+    for (const char* name : {"min", "max"}) header.emplace_back(name);
+  header.emplace_back("runs");
+  if (limited)
+    for (const char* name : {"limit", "share"}) header.emplace_back(name);
   if (compared) header.emplace_back("against all rows");
   Table table(header);
   for (const Line& line : lines_of(results)) {
@@ -174,9 +194,15 @@ Table table(const std::vector<BenchResult>& results) {
     if (batches.size() > 1) row.push_back(std::to_string(options.batch));
     if (micro_batches.size() > 1) row.push_back(std::to_string(options.micro_batch));
     if (compared) row.emplace_back(rows_name(options));
-    for (const double value : {s.median, s.quartile_1, s.quartile_3, s.least, s.most})
-      row.push_back(fmt::format("{:.2f}", value));
+    for (const double value : {s.median, s.quartile_1, s.quartile_3}) row.push_back(fmt::format("{:.2f}", value));
+    if (extremes)
+      for (const double value : {s.least, s.most}) row.push_back(fmt::format("{:.2f}", value));
     row.push_back(std::to_string(line.result->samples.size()));
+    if (limited) {
+      const double floor = line.floor_rate();
+      row.push_back(floor > 0 ? fmt::format("{:.2f}", floor) : "");
+      row.push_back(floor > 0 ? fmt::format("{:.1f} %", 100 * s.median / floor) : "");
+    }
     if (compared) {
       const std::vector<double> ratios = line.ratios();
       const Summary ratio = ratios.empty() ? Summary{} : summarize(ratios);
@@ -195,15 +221,27 @@ std::string heading(const std::vector<BenchResult>& results, const MachineInfo& 
       std::ranges::all_of(results, [](const BenchResult& result) { return result.setting->options().every_row; });
   const ModelInfo& info = first.setting->model().info();
   const Engine& engine = first.setting->model().engine();
-  return fmt::format("{} ({}, {}, {} parameters)\n{}, {} cores, {}{}, cache {} and {}{}, ingle {}\n\n",
+  std::string limits;
+  std::set<const Ceilings*> shown;
+  for (const BenchResult& result : results) {
+    if (result.ceilings != nullptr && shown.insert(result.ceilings).second)
+      limits += fmt::format("ceilings, {}\n", ceilings_line(*result.ceilings));
+  }
+  return fmt::format("{} ({}, {}, {} parameters)\n{}, {} cores, {}{}, cache {} and {}{}, ingle {}\n{}\n",
                      printable(info.name), printable(info.file_type),
                      format_bytes(static_cast<double>(info.file_bytes)),
                      format_count(static_cast<double>(info.parameters)), machine.processor, machine.physical_cores,
                      engine.isa(), engine.exact() ? ", exact" : "", first.setting->options().cache_type_k,
-                     first.setting->options().cache_type_v, all_rows ? ", all rows" : "", version());
+                     first.setting->options().cache_type_v, all_rows ? ", all rows" : "", version(), limits);
 }
 
 }  // namespace
+
+void BenchResult::set_floor(const Ceilings& measured, const std::vector<StepWork>& steps) {
+  ceilings = &measured;
+  floor_seconds = 0;
+  for (const StepWork& step : steps) floor_seconds += ingle::floor_seconds(step, measured);
+}
 
 std::string bench_report(const std::vector<BenchResult>& results, const std::string& format, const std::string& date) {
   const MachineInfo machine = Engine::machine();

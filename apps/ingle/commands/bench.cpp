@@ -110,8 +110,13 @@ int run_bench(const Arguments& arguments) {
     for (const BenchTest& test : tests)
       for (size_t r = 0; r < rows.size(); ++r) results.push_back({settings[i + r].get(), test, {}});
   for (size_t i = 0; rows.size() == 2 && i < results.size(); i += 2) results[i].with_all_rows = &results[i + 1];
+  // Ceilings before and after: the higher counts, since whatever else runs only makes them lower.
+  std::vector<Ceilings> ceilings;  // of each engine
+  const bool with_ceilings = !arguments.flag("no-ceilings");
   {
     Progress progress("measuring");
+    if (with_ceilings)
+      for (const auto& engine : engines) ceilings.push_back(engine->measure_ceilings());
     const double steps = static_cast<double>(results.size()) * static_cast<double>(repetitions + (warmup ? 1 : 0));
     double done = 0;
     const auto step = [&](const BenchResult& result) { progress.update(done++ / steps, result.test.name()); };
@@ -127,7 +132,14 @@ int run_bench(const Arguments& arguments) {
         step(result);
         result.samples.push_back(result.setting->measure(result.test));
       }
+    for (size_t i = 0; i < ceilings.size(); ++i) ceilings[i] = higher(ceilings[i], engines[i]->measure_ceilings());
     progress.finish(fmt::format("measured in {}", format_seconds(progress.seconds())));
+  }
+  for (BenchResult& result : results) {
+    for (size_t i = 0; i < ceilings.size(); ++i) {
+      if (&result.setting->model() == models[i].get())
+        result.set_floor(ceilings[i], result.setting->count_work(result.test));
+    }
   }
   write_stdout(bench_report(results, format, date_now()));
 
@@ -149,6 +161,12 @@ Command bench_command() {
                "every step; rates count the tokens of all. With --rows both, everything is measured with the rows "
                "that somebody needs and with all rows, in turns, and the last column says how many times as fast the "
                "needed ones were.\n\n"
+               "Before and after, the machine's own ceilings are measured: how fast so many threads read memory, and "
+               "how many multiply-adds they do on int8 and f32 numbers, in loops that do nothing else. The column "
+               "limit is the rate of a run that computes everything at those rates, or reads every weight and every "
+               "visible key and value once, whichever takes longer; share is how much of it was reached. A limit is "
+               "never reached: it leaves out norms, softmax and activations, counts experts as if all rows went to "
+               "the same ones, and every product once even where its input is taken to 15 bits.\n\n"
                "With --shape in place of a model, the model has a real one's shape and random weights, made in "
                "memory: its speed is real, its text is not.",
            .positionals = {{.name = "MODEL",
