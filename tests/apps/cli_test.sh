@@ -78,6 +78,10 @@ gives 'Usage:' run --help
 gives 'Usage:' help bench
 gives '^ingle [0-9]' --version
 gives 'isas:' version -v
+gives '^kernels ' doctor
+gives '^ceilings .* thread.*f32 [0-9.]* GMAC/s$' doctor -t 1
+gives '"advice":\[' doctor --json --no-ceilings
+refuses 2 'no-such-isa' doctor --isa no-such-isa
 gives 'complete -o filenames' completion bash
 refuses 2 "did you mean 'run'" rnu
 refuses 2 'did you mean --ctx-size' run x.gguf --ctxsize 5
