@@ -36,6 +36,7 @@ fuzz:  ## each fuzzer for SECONDS_EACH (60), from its corpus
 
 bench: all  ## the micro-benchmarks of kernels and loaders
 	@for program in build/release/bench/*_bench; do echo "== $$program"; $$program || exit 1; done
+	@build/release/bench/gates
 
 golden:  ## makes the golden models and logits anew (PyTorch + transformers; the result is committed)
 	@python3 scripts/make_golden.py
