@@ -30,6 +30,8 @@ std::string without_numbers(std::string_view name) {
 struct Sum {
   int64_t calls = 0, rows = 0;
   double seconds = 0, bytes = 0, operations = 0;
+  std::map<int64_t, int64_t> expert_rows = {};
+  int64_t streamed_gates = 0, streamed_downs = 0;
 
   void add(const ProfileLine& line) {
     calls += line.calls;
@@ -37,6 +39,9 @@ struct Sum {
     seconds += line.seconds;
     bytes += line.bytes;
     operations += line.operations;
+    for (const auto& [got, times] : line.expert_rows) expert_rows[got] += times;
+    streamed_gates += line.streamed_gates;
+    streamed_downs += line.streamed_downs;
   }
 };
 
@@ -50,6 +55,27 @@ std::vector<std::string> profile_row(std::string name, const Sum& sum, double to
           format_bytes(sum.bytes),
           fmt::format("{:.2f}", sum.bytes / seconds / 1e9),
           fmt::format("{:.2f}", sum.operations / seconds / 1e9)};
+}
+
+// How rows fell on experts; least, median and most are those of experts that got any.
+std::vector<std::string> experts_row(std::string name, const Sum& sum) {
+  int64_t none = 0, busy = 0, median = 0;
+  for (const auto& [got, times] : sum.expert_rows) (got == 0 ? none : busy) += times;
+  int64_t below = 0;
+  for (const auto& [got, times] : sum.expert_rows) {
+    if (got == 0) continue;
+    median = got;
+    if ((below += times) * 2 >= busy) break;
+  }
+  const auto least = sum.expert_rows.upper_bound(0);
+  return {std::move(name),
+          fmt::format("{}", busy + none),
+          fmt::format("{}", none),
+          fmt::format("{}", least == sum.expert_rows.end() ? 0 : least->first),
+          fmt::format("{}", median),
+          fmt::format("{}", sum.expert_rows.rbegin()->first),
+          fmt::format("{} + {}", sum.streamed_gates, busy - sum.streamed_gates),
+          fmt::format("{} + {}", sum.streamed_downs, busy - sum.streamed_downs)};
 }
 
 std::vector<std::string> profile_header(std::string first) {
@@ -127,7 +153,15 @@ std::string profile_tables(std::span<const ProfileLine> lines, std::string_view 
   Table by_layer(profile_header("layer"));
   for (const auto& [layer, sum] : layers)
     by_layer.add(profile_row(layer < 0 ? std::string("outside") : std::to_string(layer), sum, all.seconds));
-  return fmt::format("profile of {}\n\n{}\n{}", title, by_operation.text(), by_layer.text());
+  std::string text = fmt::format("profile of {}\n\n{}\n{}", title, by_operation.text(), by_layer.text());
+  if (all.expert_rows.empty()) return text;
+
+  Table experts(
+      {"experts of", "in all", "no rows", "least", "median", "most", "gate, up: gemv + tiles", "down: gemv + tiles"});
+  for (const auto& [layer, sum] : layers)
+    if (!sum.expert_rows.empty()) experts.add(experts_row(fmt::format("{}", layer), sum));
+  experts.add(experts_row("all", all));
+  return text + "\n" + experts.text();
 }
 
 }  // namespace ingle::app

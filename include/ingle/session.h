@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -74,6 +75,10 @@ struct ProfileLine {
   int layer = -1;  // -1: outside layers
   int64_t calls = 0, rows = 0;
   double seconds = 0, bytes = 0, operations = 0;
+  // Of a mixture of experts: how often an expert got so many rows in a call (0 too), and how often the weights of its
+  // gate and up, and of its down, streamed past these rows ("gemv") instead of being expanded for tiles of rows.
+  std::map<int64_t, int64_t> expert_rows = {};
+  int64_t streamed_gates = 0, streamed_downs = 0;
 };
 
 // Not thread-safe. Must not outlive its Model.

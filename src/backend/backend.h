@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -122,6 +123,10 @@ struct OpTiming {  // one line of --profile
   double bytes = 0;       // weights and cache read, activations read and written
   double operations = 0;  // multiply-adds count two
   int64_t rows = 0;
+  // Of a mixture: how often an expert got so many rows in a call (0 too), and how often the weights of its gate and up,
+  // and of its down, streamed past these rows instead of being expanded for tiles of rows.
+  std::map<int64_t, int64_t> expert_rows = {};
+  int64_t streamed_gates = 0, streamed_downs = 0;
 };
 
 // One step's operations. Not thread-safe: one caller; parallel inside. Every Tensor it hands out lives until

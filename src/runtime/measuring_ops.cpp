@@ -69,16 +69,30 @@ Routes MeasuringOps::route(Tensor scores, int64_t used, const float* scale, Shar
   return {scores.rows(), used, nullptr, nullptr};
 }
 
-// The worst case of one expert's rows is all of them.
+// Rows in the order of experts, in the forms that products read; what gate and up read is gone when down writes.
 Tensor MeasuringOps::experts_mlp(const Experts& experts, const Routes& routes, Tensor x, Into into) {
-  const int64_t d = experts.down[0].out(), assignments = routes.rows * routes.used;
-  const Tensor sum = into.add_to.data != nullptr ? into.add_to : result({routes.rows, d});
-  take(16.0 * static_cast<double>(assignments) + 16.0 * static_cast<double>(experts.down.size()));
-  result({assignments, d});
+  const Linear &gate = experts.gate[0], &up = experts.up[0], &down = experts.down[0];
+  const int64_t assignments = routes.rows * routes.used;
+  const auto count = static_cast<double>(experts.down.size());
+  const Tensor sum = into.add_to.data != nullptr ? into.add_to : result({routes.rows, down.out()});
+  take(16.0 * static_cast<double>(assignments) + 512.0 * count);  // lists and jobs
+  const auto take_rows = [&](const Linear& w) {
+    const double bytes = w.weight->input_bytes > 0 ? w.weight->input_bytes * (w.fine ? 2 : 1) : sizeof(float);
+    take(bytes * static_cast<double>(assignments * w.in()) + 64.0 * count);
+  };
+  const bool fused = gate.weight->input_bytes > 0 && up.weight->input_bytes > 0 && down.weight->input_bytes > 0;
+  if (fused) {
+    take_rows(down);
+  } else {
+    result({assignments, gate.out()});
+  }
   const size_t before = live_;
-  const Tensor mine = result(x.shape);
-  gated_mlp(experts.gate[0], experts.up[0], experts.down[0], experts.activation, mine, {.add_to = sum});
+  if (!fused) result({assignments, gate.out()});
+  take_rows(gate);
+  if (up.fine != gate.fine || up.weight->input_bytes != gate.weight->input_bytes) take_rows(up);
   live_ = before;
+  if (!fused && down.weight->input_bytes > 0) take_rows(down);
+  result({assignments, down.out()});
   return sum;
 }
 

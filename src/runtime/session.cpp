@@ -135,7 +135,8 @@ void Session::set_profile(bool on) { impl_->ops->set_profile(on); }
 std::vector<ProfileLine> Session::profile() const {
   std::vector<ProfileLine> lines;
   for (const OpTiming& t : impl_->ops->profile())
-    lines.push_back({std::string(t.op), t.layer, t.calls, t.rows, t.seconds, t.bytes, t.operations});
+    lines.push_back({std::string(t.op), t.layer, t.calls, t.rows, t.seconds, t.bytes, t.operations, t.expert_rows,
+                     t.streamed_gates, t.streamed_downs});
   return lines;
 }
 

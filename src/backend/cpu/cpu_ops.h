@@ -58,6 +58,16 @@ class CpuOps final : public Ops {
     float* out;                      // [rows, w->rows]
     bool add;
     int terms() const noexcept { return quantized == nullptr ? 1 : quantized->terms; }
+    // So few rows that the packed weights stream past them.
+    bool streams() const noexcept { return rows * terms() <= kMaxGemvTokens; }
+  };
+  // act(gate x) * (up x), quantised into `hidden`.
+  struct GatedJob {
+    Product gate, up;
+    const QuantizedRows* hidden;
+  };
+  struct GatedRoom {  // bytes of a thread's scratch: for one expanded panel, its results, and a unit of hidden numbers
+    size_t slice, results, numbers;
   };
   class Scope;  // times one call
 
@@ -77,7 +87,10 @@ class CpuOps final : public Ops {
   Product product(const Linear& w, const Tensor& x, float* out, bool add);
   const QuantizedRows* quantize(const Tensor& x, bool fine);
   void quantize_rows(QuantizedRows& rows, const float* x);
-  void run_products(std::span<const Product> products);
+  // Panels, or units of hidden numbers, that a thread takes at a time: several of those that stream past few rows, so
+  // that it reads one piece of memory; of others each is work enough.
+  int64_t stream_chunk(int64_t total) const noexcept { return std::max<int64_t>(1, total / (8 * pool_.size())); }
+  void run_products(std::span<const Product> products);  // one parallel region for all of them
   // acc[token][panel_rows] of one panel over tokens [first, last), which start and end at group borders. `slice` is
   // room for the expanded panel; unless `fresh` it still holds it.
   void panel_product(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice,
@@ -91,8 +104,17 @@ class CpuOps final : public Ops {
   std::byte* thread_scratch(int thread) const noexcept {
     return scratch_.data() + static_cast<size_t>(thread) * scratch_per_thread_;
   }
-  // act(gate x) * (up x), quantised into `hidden`.
-  void fused_gated(const Product& gate, const Product& up, const QuantizedRows& hidden, Activation act);
+  void fused_gated(std::span<const GatedJob> jobs, Activation act);  // one parallel region for all of them
+  void gated_unit(const GatedJob& job, int64_t unit, Activation act, const GatedRoom& room, std::byte* scratch);
+  struct ExpertRows;
+  struct ExpertInputs;
+  ExpertRows sort_by_expert(const Routes& routes, int64_t count);
+  void add_form(ExpertInputs& inputs, const ExpertRows& lists, const Linear& reader, const Tensor& x);
+  static void note_experts(OpTiming& line, const Experts& experts, const ExpertRows& lists);
+  QuantizedRows* make_forms(const ExpertRows& lists, int64_t columns, bool fine);
+  static Product expert_product(const ExpertRows& lists, int64_t i, const std::vector<Linear>& weights,
+                                const ExpertInputs& inputs, float* out);
+  Tensor expert_outputs(const Experts& experts, const ExpertRows& lists, const Tensor& x);
   struct RopeTable {
     const int32_t* positions;
     int64_t rows;

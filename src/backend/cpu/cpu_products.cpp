@@ -7,6 +7,7 @@
 #include "backend/cpu/cpu_ops.h"
 #include "backend/cpu/each_row.h"
 #include "backend/cpu/op_scope.h"
+#include "backend/cpu/task_list.h"
 #include "base/error.h"
 
 namespace ingle::cpu {
@@ -169,41 +170,31 @@ void CpuOps::store_panel(const Product& p, int64_t panel, int64_t first, int64_t
 }
 
 void CpuOps::run_products(std::span<const Product> products) {
-  // Tasks of all products in one list; a chunk never crosses from one product to the next.
-  int64_t panels[8], total = 0;
+  const int panel_rows = kernels_.panel_rows;
   size_t scratch = 0;
-  INGLE_CHECK(products.size() <= std::size(panels));
-  for (size_t i = 0; i < products.size(); ++i) {
-    const Product& p = products[i];
-    panels[i] = p.w->panels(kernels_.panel_rows);
-    total += panels[i];
-    const auto results = static_cast<size_t>(token_block(p) * p.terms() * kernels_.panel_rows) * sizeof(float);
-    scratch = std::max(scratch, aligned(slice_bytes(*p.w, kernels_.panel_rows)) + results);
+  int64_t total = 0;
+  bool streams = true;
+  for (const Product& p : products) {
+    const auto results = static_cast<size_t>(token_block(p) * p.terms() * panel_rows) * sizeof(float);
+    scratch = std::max(scratch, aligned(slice_bytes(*p.w, panel_rows)) + results);
+    total += p.w->panels(panel_rows);
+    streams &= p.streams();
   }
-  if (total == 0) return;
   need_scratch(scratch);
-  // Decode: a few panels at a time, so that a thread reads one stream; prompts: each panel is work enough.
-  const int64_t chunk = products[0].rows <= kMaxGemvTokens ? std::max<int64_t>(1, total / (8 * pool_.size())) : 1;
-  TaskCounter tasks(total, chunk);
-  pool_.run([&](int thread) {
-    int64_t begin, end;
-    while (tasks.next(begin, end)) {
-      for (int64_t task = begin; task < end; ++task) {
-        int64_t panel = task;
-        size_t i = 0;
-        while (panel >= panels[i]) panel -= panels[i++];
+  each_task(
+      pool_, products.size(), streams ? stream_chunk(total) : 1,
+      [&](size_t i) { return products[i].w->panels(panel_rows); },
+      [&](size_t i, int64_t panel, int thread) {
         const Product& p = products[i];
         std::byte* slice = thread_scratch(thread);
-        auto* acc = reinterpret_cast<float*>(slice + aligned(slice_bytes(*p.w, kernels_.panel_rows)));
+        auto* acc = reinterpret_cast<float*>(slice + aligned(slice_bytes(*p.w, panel_rows)));
         const int64_t block = token_block(p);
         for (int64_t first = 0; first < p.rows; first += block) {
           const int64_t last = std::min(first + block, p.rows);
           panel_product(p, panel, first, last, acc, slice, first == 0);
           store_panel(p, panel, first, last, acc);
         }
-      }
-    }
-  });
+      });
 }
 
 Tensor CpuOps::linear(const Linear& w, Tensor x, Into into) {
@@ -267,7 +258,8 @@ void CpuOps::gated_product(const Linear& gate, const Linear& up, const Linear& d
     // The hidden rows exist only as the int8 form that `down` reads.
     QuantizedRows hidden(x.rows(), d.columns, down.fine, kernels_.tile_tokens);
     hidden.data = arena_.allocate_array<uint8_t>(static_cast<int64_t>(hidden.bytes()));
-    fused_gated(product(gate, x, nullptr, false), product(up, x, nullptr, false), hidden, act);
+    const GatedJob job{product(gate, x, nullptr, false), product(up, x, nullptr, false), &hidden};
+    fused_gated({&job, 1}, act);
     const Product last{&d, down.bias, x.rows(), nullptr, &hidden, out, add};
     run_products({&last, 1});
     return;
@@ -282,54 +274,61 @@ void CpuOps::gated_product(const Linear& gate, const Linear& up, const Linear& d
   run_products({&last, 1});
 }
 
-void CpuOps::fused_gated(const Product& gate, const Product& up, const QuantizedRows& hidden, Activation act) {
-  // A unit is 32 hidden numbers, one block of the rows that `down` reads: as many panels of gate and of up as that
-  // takes.
+void CpuOps::fused_gated(std::span<const GatedJob> jobs, Activation act) {
+  GatedRoom room{};
+  int64_t total = 0;
+  bool streams = true;
+  for (const GatedJob& job : jobs) {
+    INGLE_CHECK(job.up.terms() == job.gate.terms());
+    for (const Product* p : {&job.gate, &job.up}) {
+      room.slice = std::max(room.slice, aligned(slice_bytes(*p->w, kernels_.panel_rows)));
+      const auto results = static_cast<size_t>(token_block(*p) * kernels_.panel_rows * p->terms()) * sizeof(float);
+      room.results = std::max(room.results, aligned(results));
+      room.numbers = std::max(room.numbers, static_cast<size_t>(token_block(*p) * 32) * sizeof(float));
+    }
+    total += job.hidden->blocks;
+    streams &= job.gate.streams();
+  }
+  const int panels = 2 * 32 / kernels_.panel_rows;
+  need_scratch(static_cast<size_t>(panels) * (room.slice + room.results) + room.numbers);
+  each_task(
+      pool_, jobs.size(), streams ? stream_chunk(total) : 1, [&](size_t j) { return jobs[j].hidden->blocks; },
+      [&](size_t j, int64_t unit, int thread) { gated_unit(jobs[j], unit, act, room, thread_scratch(thread)); });
+}
+
+// A unit is 32 hidden numbers, one block of the rows that `down` reads: as many panels of gate and of up as that takes.
+void CpuOps::gated_unit(const GatedJob& job, int64_t unit, Activation act, const GatedRoom& room, std::byte* scratch) {
   const int panel_rows = kernels_.panel_rows;
-  const int parts = 32 / panel_rows, terms = gate.terms();
-  INGLE_CHECK(up.terms() == terms);
+  const int parts = 32 / panel_rows, terms = job.gate.terms();
+  const QuantizedRows& hidden = *job.hidden;
   // Blocks of tokens end at group borders of the input and of the hidden rows: both tiles divide 12.
-  const int64_t rows = gate.rows, units = hidden.blocks;
-  const int64_t block = std::min(token_block(gate), token_block(up));
+  const int64_t rows = job.gate.rows, block = std::min(token_block(job.gate), token_block(job.up));
   const int64_t stride = panel_rows * terms;
-  const size_t slice = aligned(std::max(slice_bytes(*gate.w, panel_rows), slice_bytes(*up.w, panel_rows)));
-  const size_t results = aligned(static_cast<size_t>(block * stride) * sizeof(float));
-  const size_t panels_bytes = static_cast<size_t>(2 * parts) * (slice + results);
-  need_scratch(panels_bytes + static_cast<size_t>(block * 32) * sizeof(float));
+  const auto slice_of = [&](int i) { return scratch + static_cast<size_t>(i) * (room.slice + room.results); };
+  const auto result_of = [&](int i) { return reinterpret_cast<float*>(slice_of(i) + room.slice); };
+  auto* numbers = reinterpret_cast<float*>(slice_of(2 * parts));  // [token][32]
   const auto activate = act == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
-  TaskCounter tasks(units, rows <= kMaxGemvTokens ? std::max<int64_t>(1, units / (8 * pool_.size())) : 1);
-  pool_.run([&](int thread) {
-    std::byte* scratch = thread_scratch(thread);
-    const auto slice_of = [&](int i) { return scratch + static_cast<size_t>(i) * (slice + results); };
-    const auto result_of = [&](int i) { return reinterpret_cast<float*>(slice_of(i) + slice); };
-    auto* numbers = reinterpret_cast<float*>(scratch + panels_bytes);  // [token][32]
-    int64_t begin, end;
-    while (tasks.next(begin, end)) {
-      for (int64_t unit = begin; unit < end; ++unit) {
-        for (int64_t first = 0; first < rows; first += block) {
-          const int64_t last = std::min(first + block, rows);
-          for (int i = 0; i < 2 * parts; ++i) {
-            const Product& p = i % 2 == 0 ? gate : up;
-            const int64_t panel = unit * parts + i / 2;
-            panel_product(p, panel, first, last, result_of(i), slice_of(i), first == 0);
-            if (p.bias != nullptr) {
-              kernels_.store(result_of(i), stride, p.bias + panel * panel_rows, last - first, panel_rows, result_of(i),
-                             stride, false);
-            }
-          }
-          for (int part = 0; part < parts; ++part) {
-            activate(result_of(2 * part), result_of(2 * part + 1), stride, last - first, panel_rows,
-                     numbers + part * panel_rows, 32);
-          }
-          const int64_t last_row = last * hidden.terms;
-          for (int64_t group = first * hidden.terms / hidden.tile; group * hidden.tile < last_row; ++group) {
-            kernels_.quantize(numbers + (group * hidden.tile / hidden.terms - first) * 32, 32,
-                              hidden.group_tokens(group) / hidden.terms, hidden.terms, 1, hidden.at(group, unit));
-          }
-        }
+  for (int64_t first = 0; first < rows; first += block) {
+    const int64_t last = std::min(first + block, rows);
+    for (int i = 0; i < 2 * parts; ++i) {
+      const Product& p = i % 2 == 0 ? job.gate : job.up;
+      const int64_t panel = unit * parts + i / 2;
+      panel_product(p, panel, first, last, result_of(i), slice_of(i), first == 0);
+      if (p.bias != nullptr) {
+        kernels_.store(result_of(i), stride, p.bias + panel * panel_rows, last - first, panel_rows, result_of(i),
+                       stride, false);
       }
     }
-  });
+    for (int part = 0; part < parts; ++part) {
+      activate(result_of(2 * part), result_of(2 * part + 1), stride, last - first, panel_rows,
+               numbers + part * panel_rows, 32);
+    }
+    const int64_t last_row = last * hidden.terms;
+    for (int64_t group = first * hidden.terms / hidden.tile; group * hidden.tile < last_row; ++group) {
+      kernels_.quantize(numbers + (group * hidden.tile / hidden.terms - first) * 32, 32,
+                        hidden.group_tokens(group) / hidden.terms, hidden.terms, 1, hidden.at(group, unit));
+    }
+  }
 }
 
 }  // namespace ingle::cpu
