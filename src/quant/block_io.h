@@ -39,7 +39,26 @@ void encode_blocks(const float* src, std::byte* dst, int64_t n, const float* imp
 template <class Block>
 Format block_format(DType type, std::string_view name, decltype(Format::decode) decode,
                     decltype(Format::encode) encode = nullptr) noexcept {
-  return {type, name, Block::kElements, sizeof(Block), decode, encode};
+  return {type, name, Block::kElements, sizeof(Block), decode, encode, nullptr};
+}
+
+// The same for a format that is only read, and read as codes: kRead(block, group, codes).
+template <class Block, void (*kRead)(const Block&, int, Codes&) noexcept>
+Format coded_format(DType type, std::string_view name) noexcept {
+  static_assert(Block::kElements % 32 == 0 && alignof(Block) <= 2);
+  const auto decode = [](const std::byte* src, float* dst, int64_t n) noexcept {
+    decode_blocks<Block>(src, dst, n, [](const Block& block, float* y) {
+      for (int group = 0; group < Block::kElements / 32; ++group) {
+        Codes codes;
+        kRead(block, group, codes);
+        for (int i = 0; i < 32; ++i) y[32 * group + i] = codes.scale[i / 16] * static_cast<float>(codes.q[i]);
+      }
+    });
+  };
+  const auto read = [](const std::byte* block, int group, Codes& codes) noexcept {
+    kRead(*reinterpret_cast<const Block*>(block), group, codes);
+  };
+  return {type, name, Block::kElements, sizeof(Block), decode, nullptr, read};
 }
 
 // The low and the high half of a byte.

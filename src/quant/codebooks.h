@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 
 namespace ingle {
 
@@ -24,5 +25,21 @@ struct EvenSigns {
   uint8_t bytes[128];
 };
 extern const EvenSigns kEvenSigns;
+
+// Eight bytes at once.
+inline uint64_t read_eight(const int8_t* p) noexcept {
+  uint64_t x;
+  std::memcpy(&x, p, sizeof(x));
+  return x;
+}
+inline void write_eight(int8_t* p, uint64_t x) noexcept { std::memcpy(p, &x, sizeof(x)); }
+
+// Byte i negative where bit i of `signs` is set. Every byte is above 0, so that nothing carries into the next one.
+inline uint64_t with_signs(uint64_t bytes, uint8_t signs) noexcept {
+  // Bit i to the lowest bit of byte i: the copies of `signs` that a product makes, each masked to its own bit.
+  const uint64_t bits = (static_cast<uint64_t>(signs) * 0x0101010101010101u) & 0x8040201008040201u;
+  const uint64_t ones = ((bits + 0x7f7f7f7f7f7f7f7fu) >> 7) & 0x0101010101010101u;
+  return (bytes ^ (ones * 255)) + ones;
+}
 
 }  // namespace ingle

@@ -8,6 +8,7 @@
 #include <span>
 #include <string_view>
 
+#include "quant/codes.h"
 #include "quant/dtype.h"
 
 namespace ingle {
@@ -22,6 +23,9 @@ struct Format {
   // Reference quantiser of one row of n elements; importance is nullptr or n weights (imatrix). nullptr: cannot be
   // written.
   void (*encode)(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
+  // Elements 32 * group .. 32 * group + 31 of the block at `block`, which is aligned to 2. nullptr: kernels take the
+  // format apart themselves, or it has no scales.
+  void (*codes)(const std::byte* block, int group, Codes& codes) noexcept = nullptr;
 
   size_t row_bytes(int64_t n) const noexcept { return static_cast<size_t>(n / block_elements) * block_bytes; }
 };

@@ -26,6 +26,17 @@ uint8_t nearest_code(float x, float half_scale) noexcept {
   return static_cast<uint8_t>(best);
 }
 
+void read_nvfp4(const BlockNVFP4& b, int group, Codes& c) noexcept {
+  for (int half = 0; half < 2; ++half) {
+    const int s = 2 * group + half;
+    c.scale[half] = 0.5f * nvfp4_scale(b.d[s]);
+    for (int j = 0; j < 8; ++j) {
+      c.q[16 * half + j] = kFp4DoubledLevels[lo(b.qs[8 * s + j])];
+      c.q[16 * half + 8 + j] = kFp4DoubledLevels[hi(b.qs[8 * s + j])];
+    }
+  }
+}
+
 }  // namespace
 
 float mxfp4_half_scale(uint8_t e) noexcept {
@@ -50,18 +61,6 @@ void decode_mxfp4(const std::byte* src, float* dst, int64_t n) noexcept {
   });
 }
 
-void decode_nvfp4(const std::byte* src, float* dst, int64_t n) noexcept {
-  decode_blocks<BlockNVFP4>(src, dst, n, [](const BlockNVFP4& b, float* y) {
-    for (int s = 0; s < 4; ++s) {
-      const float d = 0.5f * nvfp4_scale(b.d[s]);
-      for (int j = 0; j < 8; ++j) {
-        y[16 * s + j] = d * static_cast<float>(kFp4DoubledLevels[lo(b.qs[8 * s + j])]);
-        y[16 * s + 8 + j] = d * static_cast<float>(kFp4DoubledLevels[hi(b.qs[8 * s + j])]);
-      }
-    }
-  });
-}
-
 // The scale is set by the largest element alone, so importance plays no part.
 void encode_mxfp4(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept {
   encode_blocks<BlockMXFP4>(src, dst, n, importance, [](const float* x, const float*, BlockMXFP4& b) {
@@ -81,6 +80,6 @@ void encode_mxfp4(const float* src, std::byte* dst, int64_t n, const float* impo
 }
 
 Format mxfp4_format() { return block_format<BlockMXFP4>(DType::kMXFP4, "MXFP4", decode_mxfp4, encode_mxfp4); }
-Format nvfp4_format() { return block_format<BlockNVFP4>(DType::kNVFP4, "NVFP4", decode_nvfp4); }
+Format nvfp4_format() { return coded_format<BlockNVFP4, read_nvfp4>(DType::kNVFP4, "NVFP4"); }
 
 }  // namespace ingle

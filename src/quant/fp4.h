@@ -32,7 +32,6 @@ float mxfp4_half_scale(uint8_t e) noexcept;
 float nvfp4_scale(uint8_t d) noexcept;
 
 void decode_mxfp4(const std::byte* src, float* dst, int64_t n) noexcept;
-void decode_nvfp4(const std::byte* src, float* dst, int64_t n) noexcept;
 void encode_mxfp4(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
 
 }  // namespace ingle

@@ -8,42 +8,38 @@ namespace ingle {
 
 namespace {
 
-constexpr float kDelta = 0.125f;
+// Eight elements in eighths: 8 * level + 1 or - 1.
+void write_point(int index, bool down, int8_t* q) noexcept {
+  for (int j = 0; j < 8; ++j) q[j] = static_cast<int8_t>(8 * kCodebookIQ1.points[index][j] + (down ? -1 : 1));
+}
 
-void write_point(int index, float delta, float dl, float* y) noexcept {
-  for (int j = 0; j < 8; ++j) y[j] = dl * (static_cast<float>(kCodebookIQ1.points[index][j]) + delta);
+void read_iq1_s(const BlockIQ1_S& b, int group, Codes& c) noexcept {
+  const int h = b.qh[group];
+  c.scale[0] = c.scale[1] = f16_to_f32(b.d) * static_cast<float>(2 * ((h >> 12) & 7) + 1) * 0.125f;
+  for (int l = 0; l < 4; ++l) {
+    write_point(b.qs[4 * group + l] | ((h >> (3 * l)) & 7) << 8, (h & 0x8000) != 0, c.q + 8 * l);
+  }
+}
+
+void read_iq1_m(const BlockIQ1_M& b, int group, Codes& c) noexcept {
+  uint16_t words[4];
+  std::memcpy(words, b.scales, sizeof(words));
+  int d_bits = 0;
+  for (int i = 0; i < 4; ++i) d_bits |= (words[i] >> 12) << (4 * i);
+  const float d = f16_to_f32(static_cast<uint16_t>(d_bits));
+  for (int half = 0; half < 2; ++half) {
+    const int k = 2 * group + half;  // sub-block of 16
+    c.scale[half] = d * static_cast<float>(2 * ((words[k / 4] >> (3 * (k % 4))) & 7) + 1) * 0.125f;
+    for (int i = 0; i < 2; ++i) {
+      const int h = i == 0 ? lo(b.qh[k]) : hi(b.qh[k]);
+      write_point(b.qs[2 * k + i] | (h & 7) << 8, (h & 8) != 0, c.q + 16 * half + 8 * i);
+    }
+  }
 }
 
 }  // namespace
 
-void decode_iq1_s(const std::byte* src, float* dst, int64_t n) noexcept {
-  decode_blocks<BlockIQ1_S>(src, dst, n, [](const BlockIQ1_S& b, float* y) {
-    for (int i = 0; i < 32; ++i) {
-      const int h = b.qh[i / 4];
-      const float dl = f16_to_f32(b.d) * static_cast<float>(2 * ((h >> 12) & 7) + 1);
-      const int index = b.qs[i] | ((h >> (3 * (i % 4))) & 7) << 8;
-      write_point(index, (h & 0x8000) != 0 ? -kDelta : kDelta, dl, y + 8 * i);
-    }
-  });
-}
-
-void decode_iq1_m(const std::byte* src, float* dst, int64_t n) noexcept {
-  decode_blocks<BlockIQ1_M>(src, dst, n, [](const BlockIQ1_M& b, float* y) {
-    uint16_t words[4];
-    std::memcpy(words, b.scales, sizeof(words));
-    int d_bits = 0;
-    for (int i = 0; i < 4; ++i) d_bits |= (words[i] >> 12) << (4 * i);
-    const float d = f16_to_f32(static_cast<uint16_t>(d_bits));
-    for (int i = 0; i < 32; ++i) {
-      const int k = i / 2;  // sub-block of 16
-      const float dl = d * static_cast<float>(2 * ((words[k / 4] >> (3 * (k % 4))) & 7) + 1);
-      const int h = i % 2 == 0 ? lo(b.qh[k]) : hi(b.qh[k]);
-      write_point(b.qs[i] | (h & 7) << 8, (h & 8) != 0 ? -kDelta : kDelta, dl, y + 8 * i);
-    }
-  });
-}
-
-Format iq1_s_format() { return block_format<BlockIQ1_S>(DType::kIQ1_S, "IQ1_S", decode_iq1_s); }
-Format iq1_m_format() { return block_format<BlockIQ1_M>(DType::kIQ1_M, "IQ1_M", decode_iq1_m); }
+Format iq1_s_format() { return coded_format<BlockIQ1_S, read_iq1_s>(DType::kIQ1_S, "IQ1_S"); }
+Format iq1_m_format() { return coded_format<BlockIQ1_M, read_iq1_m>(DType::kIQ1_M, "IQ1_M"); }
 
 }  // namespace ingle

@@ -2,7 +2,6 @@
 // y = d * (2 * scale + 1) * (level + delta), delta = +-0.125.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace ingle {
@@ -25,8 +24,5 @@ struct BlockIQ1_M {
   uint8_t scales[8];
 };
 static_assert(sizeof(BlockIQ1_M) == 56 && alignof(BlockIQ1_M) == 1);
-
-void decode_iq1_s(const std::byte* src, float* dst, int64_t n) noexcept;
-void decode_iq1_m(const std::byte* src, float* dst, int64_t n) noexcept;
 
 }  // namespace ingle

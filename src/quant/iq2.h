@@ -3,7 +3,6 @@
 // whether signs are stored in full or as seven bits whose parity gives the eighth.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace ingle {
@@ -34,9 +33,5 @@ struct BlockIQ2_S {
   uint8_t scales[8];  // as in IQ2_XS
 };
 static_assert(sizeof(BlockIQ2_S) == 82 && alignof(BlockIQ2_S) == 2);
-
-void decode_iq2_xxs(const std::byte* src, float* dst, int64_t n) noexcept;
-void decode_iq2_xs(const std::byte* src, float* dst, int64_t n) noexcept;
-void decode_iq2_s(const std::byte* src, float* dst, int64_t n) noexcept;
 
 }  // namespace ingle

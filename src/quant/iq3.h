@@ -1,7 +1,6 @@
 // IQ3_XXS, IQ3_S: magnitudes come four at a time from a codebook, signs lie beside them. y = +-db * level.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace ingle {
@@ -25,8 +24,5 @@ struct BlockIQ3_S {
   uint8_t scales[4];  // half byte g: scale of group g of 32, low half first
 };
 static_assert(sizeof(BlockIQ3_S) == 110 && alignof(BlockIQ3_S) == 2);
-
-void decode_iq3_xxs(const std::byte* src, float* dst, int64_t n) noexcept;
-void decode_iq3_s(const std::byte* src, float* dst, int64_t n) noexcept;
 
 }  // namespace ingle

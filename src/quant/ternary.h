@@ -1,7 +1,6 @@
 // TQ1_0, TQ2_0: 256 numbers out of -1, 0, 1 with one scale, for models trained that way. y = d * (digit - 1).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 namespace ingle {
@@ -27,8 +26,5 @@ struct BlockTQ2_0 {
   uint16_t d;  // f16
 };
 static_assert(sizeof(BlockTQ2_0) == 66 && alignof(BlockTQ2_0) == 2);
-
-void decode_tq1_0(const std::byte* src, float* dst, int64_t n) noexcept;
-void decode_tq2_0(const std::byte* src, float* dst, int64_t n) noexcept;
 
 }  // namespace ingle

@@ -6,6 +6,7 @@
 #include <bit>
 #include <vector>
 
+#include "quant/format.h"
 #include "quant/iq1.h"
 #include "quant/iq2.h"
 #include "quant/iq3.h"
@@ -60,7 +61,7 @@ TEST(Codebooks, EveryEntryOfIQ2_SAndEverySignByteIsReached) {
     block.qs[22] = static_cast<uint8_t>(index);
     block.qh[5] = static_cast<uint8_t>(index >> 8 << 4);
     block.signs[22] = static_cast<uint8_t>(index);
-    const auto y = decoded(block, decode_iq2_s);
+    const auto y = decoded(block, format_of(DType::kIQ2_S).decode);
     for (int j = 0; j < 8; ++j) {
       const float sign = (index >> j & 1) != 0 ? -1 : 1;
       ASSERT_EQ(y[static_cast<size_t>(8 * 22 + j)], sign * 15.5f * kCodebookIQ2_S.points[index][j]) << index;
@@ -80,10 +81,10 @@ TEST(Codebooks, EveryEntryOfIQ1IsReachedFromBothFormats) {
     m.scales[2] = 0x80;  // sub-block 6 = 4 * 1 + 2: scale 2 at bit 6 of word 1
     m.scales[5] = 0xc0;
     m.scales[7] = 0x30;  // words 2 and 3 carry the high half of d = 0x3c00
-    const auto y = decoded(s, decode_iq1_s);
+    const auto y = decoded(s, format_of(DType::kIQ1_S).decode);
     for (int j = 0; j < 8; ++j)
       ASSERT_EQ(y[static_cast<size_t>(8 * 13 + j)], 5 * (kCodebookIQ1.points[index][j] - 0.125f)) << index;
-    const auto z = decoded(m, decode_iq1_m);
+    const auto z = decoded(m, format_of(DType::kIQ1_M).decode);
     for (int j = 0; j < 8; ++j)
       ASSERT_EQ(z[static_cast<size_t>(8 * 13 + j)], 5 * (kCodebookIQ1.points[index][j] - 0.125f)) << index;
   }
@@ -97,7 +98,7 @@ TEST(Codebooks, IQ3_SReadsTheNinthBitOfItsIndex) {
     block.qs[43] = static_cast<uint8_t>(index);
     block.qh[5] = static_cast<uint8_t>(index >> 8 << 3);
     block.signs[21] = 0x50;  // elements 4 and 6 of these eight, so 0 and 2 of the second four
-    const auto y = decoded(block, decode_iq3_s);
+    const auto y = decoded(block, format_of(DType::kIQ3_S).decode);
     for (int j = 0; j < 4; ++j) {
       const float sign = j % 2 == 0 ? -1 : 1;
       ASSERT_EQ(y[static_cast<size_t>(4 * 43 + j)], sign * 7 * kCodebookIQ3_S.points[index][j]) << index;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "quant/format.h"
+
 namespace ingle {
 namespace {
 
@@ -75,7 +77,7 @@ TEST(Nvfp4, EachScaleServesSixteenElementsInHalvesOfEight) {
     for (int j = 0; j < 8; ++j) block.qs[8 * s + j] = static_cast<uint8_t>(j | (j + 8) << 4);
   }
   std::array<float, 64> y;
-  decode_nvfp4(reinterpret_cast<const std::byte*>(&block), y.data(), 64);
+  format_of(DType::kNVFP4).decode(reinterpret_cast<const std::byte*>(&block), y.data(), 64);
   const float factor[4] = {1, 2, 0.5f, 0};
   for (size_t i = 0; i < 64; ++i) EXPECT_EQ(y[i], factor[i / 16] * kValues[i % 16]) << i;
 }

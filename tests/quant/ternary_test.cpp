@@ -5,6 +5,8 @@
 #include <array>
 #include <cstring>
 
+#include "quant/format.h"
+
 namespace ingle {
 namespace {
 
@@ -29,7 +31,7 @@ TEST(Ternary, EveryByteOfFiveDigitsDecodesToThoseDigits) {
     block.qs[7] = byte;
     block.qs[32 + 9] = byte;
     block.qh[2] = byte;
-    const auto y = decoded(block, decode_tq1_0);
+    const auto y = decoded(block, format_of(DType::kTQ1_0).decode);
     for (int n = 0; n < 5; ++n) {
       EXPECT_EQ(y[static_cast<size_t>(32 * n + 7)], digits[n] - 1) << combination;
       EXPECT_EQ(y[static_cast<size_t>(160 + 16 * n + 9)], digits[n] - 1) << combination;
@@ -44,7 +46,7 @@ TEST(Ternary, TheLastBytesOfTQ1_0HoldFourDigits) {
   std::memset(block.qs, 128, sizeof(block.qs));  // 11111 in base 3, all zeros
   const uint8_t bytes[4] = {0, 86, 171, 255};    // 0000.., 1000.., 2000.., 2222..
   std::memcpy(block.qh, bytes, 4);
-  const auto y = decoded(block, decode_tq1_0);
+  const auto y = decoded(block, format_of(DType::kTQ1_0).decode);
   for (size_t i = 0; i < 240; ++i) EXPECT_EQ(y[i], 0) << i;
   EXPECT_EQ(y[240], -1);
   EXPECT_EQ(y[241], 0);
@@ -57,7 +59,7 @@ TEST(Ternary, TQ2_0KeepsFourPlanesOf32InEachHalf) {
   block.d = 0x4000;                               // 2
   std::memset(block.qs, 0b10'01'00'10, 32);       // planes 0 .. 3: 2, 0, 1, 2
   std::memset(block.qs + 32, 0b01'01'11'00, 32);  // planes 0 .. 3: 0, 3, 1, 1
-  const auto y = decoded(block, decode_tq2_0);
+  const auto y = decoded(block, format_of(DType::kTQ2_0).decode);
   const float expected[8] = {2, -2, 0, 2, -2, 4, 0, 0};
   for (size_t i = 0; i < 256; ++i) EXPECT_EQ(y[i], expected[i / 32]) << i;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "backend/cpu/kernels.h"
+#include "quant/format.h"
 #include "quant/fp4.h"
 #include "quant/iq4.h"
 #include "quant/k_scales.h"

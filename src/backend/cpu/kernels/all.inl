@@ -16,6 +16,9 @@
 #include "backend/cpu/kernels/ceilings.inl"
 #include "backend/cpu/kernels/float_product.inl"
 #include "backend/cpu/kernels/int_product.inl"
+// Uses the above.
+#include "backend/cpu/kernels/format_codes.inl"
+
 #include "backend/cpu/kernels/kv_cache.inl"
 
 // clang-format off
@@ -33,6 +36,18 @@ static constexpr IntFormat kIntFormats[] = {
     int_format<IQ4_NL_Panel>(),
     int_format<IQ4_XS_Panel>(),
     int_format<MXFP4_Panel>(),
+    codes_format<CodesPanel<DType::kIQ2_XXS, 8, 66>>("iq2_xxs"),
+    codes_format<CodesPanel<DType::kIQ2_XS, 8, 74>>("iq2_xs"),
+    codes_format<CodesPanel<DType::kIQ2_S, 8, 82>>("iq2_s"),
+    codes_format<CodesPanel<DType::kIQ3_XXS, 8, 98>>("iq3_xxs"),
+    codes_format<CodesPanel<DType::kIQ3_S, 8, 110>>("iq3_s"),
+    codes_format<CodesPanel<DType::kIQ1_S, 8, 50>>("iq1_s"),
+    codes_format<CodesPanel<DType::kIQ1_M, 8, 56>>("iq1_m"),
+    codes_format<CodesPanel<DType::kTQ1_0, 8, 54>>("tq1_0"),
+    codes_format<CodesPanel<DType::kTQ2_0, 8, 66>>("tq2_0"),
+    codes_format<CodesPanel<DType::kNVFP4, 2, 36>>("nvfp4"),
+    codes_format<CodesPanel<DType::kQ1_0, 4, 18>>("q1_0"),
+    codes_format<CodesPanel<DType::kQ2_0, 2, 18>>("q2_0"),
 };
 // clang-format on
 static constexpr FloatFormat kFloatFormats[] = {

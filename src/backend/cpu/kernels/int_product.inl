@@ -142,6 +142,15 @@ static void expand_panel(const uint8_t* panel, int64_t blocks, uint8_t* expanded
   }
 }
 
+// What the arithmetic of a block is told by: formats that agree in it share their tiles.
+template <int bits, int offset, bool minimum, int parts>
+struct Arithmetic {
+  static constexpr int kBits = bits, kOffset = offset, kParts = parts;
+  static constexpr bool kMinimum = minimum;
+};
+template <class Format>
+using ArithmeticOf = Arithmetic<Format::kBits, Format::kOffset, Format::kMinimum, Format::kParts>;
+
 template <class Format, int Y>
 static void tile_panel(const uint8_t* w, int64_t blocks, const uint8_t* x, float* acc, bool resume) noexcept {
   using Dot = BlockDot<Format::kBits>;
@@ -205,7 +214,7 @@ static void tile_panel(const uint8_t* w, int64_t blocks, const uint8_t* x, float
   }
 }
 
-template <class Format>
+template <class Format, class A = ArithmeticOf<Format>>
 constexpr IntFormat int_format() {
   return {.type = Format::kType,
           .name = Format::kName,
@@ -216,8 +225,8 @@ constexpr IntFormat int_format() {
           .gemv = {gemv_panel<Format, 1>, gemv_panel<Format, 2>, gemv_panel<Format, 3>, gemv_panel<Format, 4>},
           .expand = expand_panel<Format>,
           .expanded_bytes_per_row = expanded_bytes_per_row<Format>(),
-          .tile = {tile_panel<Format, 1>, tile_panel<Format, 2>, tile_panel<Format, 3>, tile_panel<Format, 4>,
-                   tile_panel<Format, 5>, tile_panel<Format, 6>}};
+          .tile = {tile_panel<A, 1>, tile_panel<A, 2>, tile_panel<A, 3>, tile_panel<A, 4>, tile_panel<A, 5>,
+                   tile_panel<A, 6>}};
 }
 
 // One row of a group at one block: 32 whole numbers from -127 to 127 (as floats), and their scale.
