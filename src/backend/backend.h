@@ -50,7 +50,7 @@ struct Linear {
   const Matrix* weight = nullptr;
   const float* bias = nullptr;  // [out] or none
   // In default precision the input is taken to 15 bits (two int8 terms) instead of 8. For products whose rounding shows
-  // most in the logits: keys, values, the way back from the hidden rows, the output matrix (measured:
+  // most in the logits for what they cost: keys, values, the output matrix (measured:
   // docs/adr/0011-activation-precision.md).
   bool fine = false;
   int64_t in() const noexcept { return weight->columns; }
