@@ -9,7 +9,7 @@ constexpr double kMostPositions = 1 << 24;
 constexpr double kMostTokens = 1 << 20;
 constexpr double kMostThreads = 1024;
 constexpr double kMostSeed = 9007199254740991;  // 2^53 - 1: what every JSON reader keeps exactly
-constexpr std::string_view kCacheTypes = "f32|f16|q8_0";
+constexpr std::string_view kCacheTypes = "f32|f16|i16|q8_0";
 constexpr std::string_view kSamplerOrder = "penalties;dry;top_k;typical;top_p;min_p;xtc;temperature";
 
 constexpr Option kGeneral[] = {
@@ -75,14 +75,14 @@ constexpr Option kCacheTypeK = {.name = "cache-type-k",
                                 .kind = kChoice,
                                 .value_name = "TYPE",
                                 .choices = kCacheTypes,
-                                .fallback_note = "f16; f32 with --exact",
+                                .fallback_note = "i16 or f16, whichever is faster; f32 with --exact",
                                 .help = "How cached keys are stored"};
 constexpr Option kCacheTypeV = {.name = "cache-type-v",
                                 .short_name = "ctv",
                                 .kind = kChoice,
                                 .value_name = "TYPE",
                                 .choices = kCacheTypes,
-                                .fallback_note = "f16; f32 with --exact",
+                                .fallback_note = "i16 or f16, whichever is faster; f32 with --exact",
                                 .help = "How cached values are stored"};
 constexpr Option kContext[] = {
     kContextSize, kBatchSize,  kMicroBatchSize,

@@ -15,11 +15,12 @@
 namespace ingle {
 
 struct SessionOptions {
-  int64_t context = 0;            // positions a sequence may reach; 0: 4096 or the model's, whichever is smaller
-  int64_t sequences = 1;          // for the cache budget: sequences of full length that fit at once
-  int64_t batch = 2048;           // most tokens one evaluate() takes into a step queue at once
-  int64_t micro_batch = 512;      // most tokens computed together
-  std::string cache_type_k = "";  // "f32", "f16", "q8_0"; "": f16, or f32 when the engine is exact
+  int64_t context = 0;        // positions a sequence may reach; 0: 4096 or the model's, whichever is smaller
+  int64_t sequences = 1;      // for the cache budget: sequences of full length that fit at once
+  int64_t batch = 2048;       // most tokens one evaluate() takes into a step queue at once
+  int64_t micro_batch = 512;  // most tokens computed together
+  std::string cache_type_k =
+      "";  // "f32", "f16", "i16", "q8_0"; "": i16 or f16, whichever is faster here; f32 when exact
   std::string cache_type_v = "";
   bool every_row = false;  // compute rows nobody reads, for comparison
   // When set, nothing is computed: rows come without numbers, prefixes are worth nothing, and this gets what each

@@ -25,7 +25,7 @@ namespace ingle {
 // The promises of design section 4. Default arithmetic already has a fixed order (a row's result depends neither on the
 // number of threads nor on what else is in the batch), so there is no third mode to choose.
 enum class Precision {
-  kDefault,  // activations int8 per block of 32 where the weight is quantised; f16 cache by default
+  kDefault,  // activations int8 per block of 32 where the weight is quantised; a cache of 16 bits
   kExact,    // activations and cache f32: equal to an f32 implementation on the decoded weights, to rounding
 };
 
@@ -101,6 +101,12 @@ struct AttentionOptions {
   float scale = 1.0f;
   int32_t window = 0;     // 0: none; otherwise a query at p sees positions > p - window
   float soft_cap = 0.0f;  // 0: none; otherwise cap * tanh(score / cap)
+  // [heads], or nullptr. One more score of every row's softmax that takes its share of the weights and has no value
+  // (a learned attention sink). It is not scaled, capped or windowed.
+  const float* sinks = nullptr;
+  // [heads], or nullptr. A score gains slope * (key position - query position) (ALiBi, Press et al., arXiv:2108.12409),
+  // after scale and cap.
+  const float* slopes = nullptr;
 };
 
 // Part of an embedding table's columns, and what they are multiplied by.
@@ -212,6 +218,9 @@ class Backend {
   virtual std::unique_ptr<Matrix> table(std::string name, const ConstTensorView& w) = 0;
   // Sizes of a cache block for this device. Throws Error{kUnsupported} for a cache type it has no kernels for.
   virtual KvLayout kv_layout(DType k_type, DType v_type, int64_t kv_heads, int64_t k_dim, int64_t v_dim) const = 0;
+  // The cache type for keys and values when nobody asks for one: f32 in exact precision, otherwise what takes 16 bits and
+  // is fastest here.
+  virtual DType cache_type() const noexcept = 0;
   virtual std::unique_ptr<Ops> make_ops() = 0;
   virtual Precision precision() const noexcept = 0;
   // What the device can do at most. Takes a second; empty where there is no probe.

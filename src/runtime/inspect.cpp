@@ -42,7 +42,7 @@ std::vector<MemoryUse> plan_memory(Engine& engine, const std::filesystem::path& 
 std::vector<MemoryUse> plan_file(Engine& engine, const GgufFile& file, const SessionOptions& options) {
   PlanningBackend backend(*engine.impl().backend);
   const LoadedModel model = load_model(file, backend, {.progress = {}, .warn = {}, .drop_pages = false});
-  const SessionOptions resolved = resolve_options(options, model.graph->hparams(), backend.precision());
+  const SessionOptions resolved = resolve_options(options, model.graph->hparams(), backend);
   const std::vector<KvGroupOptions> groups = plan_cache(*model.graph, backend, resolved);
   return {{"weights", model.weights->bytes(), "packed for this machine"},
           {"kv cache", cache_bytes(groups), describe_cache(groups)},

@@ -24,7 +24,7 @@ const ModelGraph& graph_of(const Model& model) {
 Session::Impl::Impl(const Model& model_, SessionOptions options_)
     : model(&model_),
       graph(&graph_of(model_)),
-      options(resolve_options(std::move(options_), graph->hparams(), model_.impl().backend().precision())),
+      options(resolve_options(std::move(options_), graph->hparams(), model_.impl().backend())),
       cache(
           [&] {
             auto groups = plan_cache(*graph, model_.impl().backend(), options);

@@ -17,10 +17,15 @@ void check_range(std::string_view name, int64_t value, int64_t least, int64_t mo
     throw_error(ErrorCode::kInvalidArgument, "{}: {} is not from {} to {}", name, value, least, most);
 }
 
-std::string resolve_cache_type(std::string_view option, const std::string& name, Precision precision) {
-  if (name.empty()) return precision == Precision::kExact ? "f32" : "f16";
+std::string resolve_cache_type(std::string_view option, const std::string& name, DType preferred) {
+  if (name.empty()) {
+    std::string own(format_of(preferred).name);
+    std::transform(own.begin(), own.end(), own.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return own;
+  }
   if (find_format(name) == nullptr)
-    throw_error(ErrorCode::kInvalidArgument, "{}: '{}' is not a type; f32, f16 and q8_0 are", option, name);
+    throw_error(ErrorCode::kInvalidArgument, "{}: '{}' is not a type; f32, f16, i16 and q8_0 are", option, name);
   return name;
 }
 
@@ -28,15 +33,15 @@ int64_t blocks_for(int64_t positions) { return (positions + kKvBlockPositions - 
 
 }  // namespace
 
-SessionOptions resolve_options(SessionOptions o, const Hparams& h, Precision precision) {
+SessionOptions resolve_options(SessionOptions o, const Hparams& h, const Backend& backend) {
   if (o.context == 0) o.context = std::min<int64_t>(4096, h.context_length);
   check_range("context", o.context, 1, kMaxContext);
   check_range("sequences", o.sequences, 1, 65536);
   check_range("batch", o.batch, 1, 1 << 20);
   check_range("micro_batch", o.micro_batch, 1, 65536);
   o.micro_batch = std::min(o.micro_batch, o.batch);
-  o.cache_type_k = resolve_cache_type("cache_type_k", o.cache_type_k, precision);
-  o.cache_type_v = resolve_cache_type("cache_type_v", o.cache_type_v, precision);
+  o.cache_type_k = resolve_cache_type("cache_type_k", o.cache_type_k, backend.cache_type());
+  o.cache_type_v = resolve_cache_type("cache_type_v", o.cache_type_v, backend.cache_type());
   return o;
 }
 

@@ -15,12 +15,12 @@ namespace ingle {
 constexpr int64_t kLogitsRows = 32;
 
 // The options with every default filled in. Throws Error{kInvalidArgument} naming the option and its range.
-SessionOptions resolve_options(SessionOptions options, const Hparams& h, Precision precision);
+SessionOptions resolve_options(SessionOptions options, const Hparams& h, const Backend& backend);
 
 // One entry per KV group of the model. Throws Error: kUnsupported (a cache type for these heads).
 std::vector<KvGroupOptions> plan_cache(const ModelGraph& graph, const Backend& backend, const SessionOptions& options);
 size_t cache_bytes(const std::vector<KvGroupOptions>& groups);
-// "30 layers x 3 kv heads x (64 f16 + 64 f16) x 4096 positions"
+// "30 layers x 3 kv heads x (64 I16 + 64 I16) x 4096 positions"
 std::string describe_cache(const std::vector<KvGroupOptions>& groups);
 
 // Bytes of activations in the largest step: micro_batch rows, one wanted row per sequence. Found by a dry run of the

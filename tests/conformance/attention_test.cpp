@@ -51,22 +51,23 @@ void compare_attention(const Machine& machine, const Case& c) {
       for (int64_t h = 0; h < heads; ++h) {
         const History& history = cache.history(run.slot, h / c.group);
         const int32_t position = kept.positions[static_cast<size_t>(r)];
-        const std::vector<double> expected = attend(q.row(r) + h * c.k_dim, history, position, c.options);
+        const Attended expected(q.row(r) + h * c.k_dim, h, history, position, c.options);
         for (int64_t d = 0; d < c.v_dim; ++d) {
-          const double got = result.row(r)[h * c.v_dim + d], want = expected[static_cast<size_t>(d)];
-          // An average of values of size 1 (at most 2 sqrt 3); weights carry the error of a score of some units, and of
-          // exp.
-          ASSERT_LE(std::fabs(got - want), 1e-5) << describe(c) << ": row " << r << " at " << position << ", head " << h
-                                                 << ", channel " << d << ": " << got << ", not " << want;
+          const double got = result.row(r)[h * c.v_dim + d], want = expected.value[static_cast<size_t>(d)];
+          ASSERT_LE(std::fabs(got - want), expected.error[static_cast<size_t>(d)])
+              << describe(c) << ": row " << r << " at " << position << ", head " << h << ", channel " << d << ": "
+              << got << ", not " << want;
         }
       }
     }
   }
 }
 
+constexpr DType kCacheTypes[] = {DType::kF32, DType::kF16, DType::kI16, DType::kQ8_0};
+
 TEST_P(AttentionTest, EveryPairOfCacheTypes) {
-  for (DType k : {DType::kF32, DType::kF16, DType::kQ8_0}) {
-    for (DType v : {DType::kF32, DType::kF16, DType::kQ8_0}) {
+  for (DType k : kCacheTypes) {
+    for (DType v : kCacheTypes) {
       compare_attention(GetParam(), {.k_type = k, .v_type = v, .group = 3, .runs = {{70, 9}, {130, 1}}});
       if (HasFatalFailure()) return;
     }
@@ -74,8 +75,8 @@ TEST_P(AttentionTest, EveryPairOfCacheTypes) {
 }
 
 TEST_P(AttentionTest, AwkwardHeadSizes) {
-  for (DType type : {DType::kF32, DType::kF16, DType::kQ8_0}) {
-    for (int64_t dim : {16, 20, 24, 64, 80, 96, 128, 256}) {
+  for (DType type : kCacheTypes) {
+    for (int64_t dim : {15, 16, 20, 24, 64, 80, 96, 128, 192, 256, 512}) {
       for (int64_t v_dim : {dim, int64_t{64}, int64_t{20}}) {
         if (GetParam().emulated && v_dim == 64) continue;
         compare_attention(
@@ -89,23 +90,34 @@ TEST_P(AttentionTest, AwkwardHeadSizes) {
 
 TEST_P(AttentionTest, GroupsOfAnySize) {
   for (int64_t group : {1, 2, 3, 4, 5, 6, 7, 8, 13, 32, 71}) {
-    compare_attention(GetParam(), {.kv_heads = 1, .group = group, .k_dim = 24, .v_dim = 32, .runs = {{66, 3}, {0, 1}}});
-    compare_attention(GetParam(), {.kv_heads = 2, .group = group, .k_dim = 16, .v_dim = 16, .runs = {{1, 40}}});
-    if (HasFatalFailure()) return;
+    for (DType type : {DType::kF16, DType::kI16}) {
+      compare_attention(GetParam(), {.k_type = type,
+                                     .v_type = type,
+                                     .kv_heads = 1,
+                                     .group = group,
+                                     .k_dim = 24,
+                                     .v_dim = 32,
+                                     .runs = {{66, 3}, {0, 1}}});
+      compare_attention(GetParam(),
+                        {.k_type = type, .v_type = type, .group = group, .k_dim = 16, .v_dim = 16, .runs = {{1, 40}}});
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
 TEST_P(AttentionTest, SequencesOfDifferentLengthsInOneStep) {
   const std::vector<SequenceRows> runs = {{0, 1},   {63, 1},  {64, 1},   {255, 2}, {256, 4},
                                           {511, 1}, {0, 130}, {300, 40}, {62, 5}};
-  compare_attention(GetParam(), {.group = 2, .k_dim = 32, .v_dim = 32, .runs = runs});
-  compare_attention(
-      GetParam(), {.k_type = DType::kQ8_0, .v_type = DType::kQ8_0, .group = 8, .k_dim = 32, .v_dim = 32, .runs = runs});
+  for (const auto& [type, group] : {std::pair{DType::kF16, 2}, {DType::kQ8_0, 8}, {DType::kI16, 3}}) {
+    compare_attention(GetParam(),
+                      {.k_type = type, .v_type = type, .group = group, .k_dim = 32, .v_dim = 32, .runs = runs});
+    if (HasFatalFailure()) return;
+  }
 }
 
 TEST_P(AttentionTest, WindowsWhosePassedBlocksAreGone) {
   for (int32_t window : {1, 7, 64, 300}) {
-    for (DType type : {DType::kF16, DType::kQ8_0}) {
+    for (DType type : {DType::kF16, DType::kQ8_0, DType::kI16}) {
       compare_attention(GetParam(), {.k_type = type,
                                      .v_type = type,
                                      .group = 3,
@@ -120,9 +132,49 @@ TEST_P(AttentionTest, WindowsWhosePassedBlocksAreGone) {
 
 TEST_P(AttentionTest, SoftCap) {
   for (float cap : {0.05f, 2.0f, 30.0f}) {  // squashes everything, bends, hardly shows
-    compare_attention(
-        GetParam(), {.group = 2, .k_dim = 64, .options = {.scale = 0.5f, .soft_cap = cap}, .runs = {{80, 6}, {5, 1}}});
-    if (HasFatalFailure()) return;
+    for (DType type : {DType::kF16, DType::kI16}) {
+      compare_attention(GetParam(), {.k_type = type,
+                                     .v_type = type,
+                                     .group = 2,
+                                     .options = {.scale = 0.5f, .soft_cap = cap},
+                                     .runs = {{80, 6}, {5, 1}}});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// Heads of both signs of slope; spans and windows in which the nearest keys are not the first.
+TEST_P(AttentionTest, ScoresThatFallWithDistance) {
+  const float slopes[] = {0.5f, 0.0078125f, -0.03f, 0.0f, 0.25f, 1.0f};
+  for (DType type : {DType::kF16, DType::kI16}) {
+    for (const AttentionOptions& options : {AttentionOptions{.scale = 0.2f, .slopes = slopes},
+                                            {.scale = 0.2f, .window = 70, .soft_cap = 2.0f, .slopes = slopes}}) {
+      compare_attention(GetParam(), {.k_type = type,
+                                     .v_type = type,
+                                     .group = 3,
+                                     .k_dim = 32,
+                                     .v_dim = 32,
+                                     .options = options,
+                                     .runs = {{0, 9}, {300, 2}, {250, 40}}});
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+// One that takes nearly all, one of the scores' size, one that is not felt, and one no power of two can say.
+TEST_P(AttentionTest, ASinkTakesItsShareAndGivesNothing) {
+  const float sinks[] = {9.0f, 0.5f, -20.0f, 1.0f, 150.0f, -150.0f};
+  for (DType type : {DType::kF16, DType::kI16}) {
+    for (int32_t window : {0, 70}) {
+      compare_attention(GetParam(), {.k_type = type,
+                                     .v_type = type,
+                                     .group = 3,
+                                     .k_dim = 32,
+                                     .v_dim = 32,
+                                     .options = {.scale = 0.2f, .window = window, .sinks = sinks},
+                                     .runs = {{0, 9}, {300, 2}, {250, 40}}});
+      if (HasFatalFailure()) return;
+    }
   }
 }
 
@@ -160,7 +212,7 @@ TEST_P(AttentionTest, ACacheTypeWithoutKernelsIsRefusedByName) {
 // A broken key or value is seen in the rows that look at it. Earlier rows of its sequence are spared, but for those
 // that are computed together with it (a few): their weight of 0 meets the value.
 TEST_P(AttentionTest, ANanThatIsVisibleIsSeen) {
-  for (DType type : {DType::kF32, DType::kF16, DType::kQ8_0}) {
+  for (DType type : kCacheTypes) {
     for (bool in_key : {true, false}) {
       const auto backend = GetParam().backend();
       const auto ops = backend->make_ops();

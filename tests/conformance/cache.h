@@ -109,8 +109,11 @@ class Cache {
       for (int64_t r = run.first_row; r < run.first_row + run.rows; ++r) {
         for (int64_t h = 0; h < layout_.kv_heads; ++h) {
           History& history = history_[static_cast<size_t>(run.slot * layout_.kv_heads + h)];
-          history.k.push_back(cached(layout_.k_type, k.row(r) + h * layout_.k_dim, layout_.k_dim));
-          history.v.push_back(cached(layout_.v_type, v.row(r) + h * layout_.v_dim, layout_.v_dim));
+          const float *key = k.row(r) + h * layout_.k_dim, *value = v.row(r) + h * layout_.v_dim;
+          history.k.push_back(cached(layout_.k_type, CachePart::kKey, key, layout_.k_dim));
+          history.v.push_back(cached(layout_.v_type, CachePart::kValue, value, layout_.v_dim));
+          history.k_step.push_back(cache_step(layout_.k_type, CachePart::kKey, key, layout_.k_dim));
+          history.v_step.push_back(cache_step(layout_.v_type, CachePart::kValue, value, layout_.v_dim));
         }
       }
     }

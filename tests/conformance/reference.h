@@ -122,11 +122,30 @@ struct GatedProduct {
   std::vector<double> values, errors;
 };
 
+enum class CachePart { kKey, kValue };
+
+// What one step of an i16 cache's integers is worth: a key has length 32767, a value's largest is 4095. 0 for other
+// types.
+inline double cache_step(DType type, CachePart part, const float* x, int64_t n) {
+  if (type != DType::kI16) return 0.0;
+  double squares = 0, amax = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    squares += static_cast<double>(x[i]) * x[i];
+    amax = std::max(amax, std::fabs(static_cast<double>(x[i])));
+  }
+  return part == CachePart::kKey ? std::sqrt(squares) / 32767.0 : amax / 4095.0;
+}
+
+inline double to_steps(double x, double step) { return step > 0 ? std::nearbyint(x / step) * step : 0.0; }
+
 // A head's row as a cache of this type gives it back.
-inline std::vector<double> cached(DType type, const float* x, int64_t n) {
+inline std::vector<double> cached(DType type, CachePart part, const float* x, int64_t n) {
   std::vector<double> result(x, x + n);
   if (type == DType::kF16) {
     for (double& v : result) v = f16_to_f32(f32_to_f16(static_cast<float>(v)));
+  } else if (type == DType::kI16) {
+    const double step = cache_step(type, part, x, n);
+    for (double& v : result) v = to_steps(v, step);
   } else if (type == DType::kQ8_0) {  // per 32 channels (or what is left): scale = f16(amax / 127)
     for (int64_t begin = 0; begin < n; begin += 32) {
       const int64_t end = std::min(n, begin + 32);
@@ -141,33 +160,75 @@ inline std::vector<double> cached(DType type, const float* x, int64_t n) {
   return result;
 }
 
-// Keys and values of one head of one sequence, by position.
+// Keys and values of one head of one sequence, by position, and their steps.
 struct History {
   std::vector<std::vector<double>> k, v;
+  std::vector<double> k_step, v_step;
 };
 
-// One query at `position`.
-inline std::vector<double> attend(const float* q, const History& history, int32_t position,
-                                  const AttentionOptions& options) {
-  const int32_t first = options.window > 0 ? std::max(0, position - options.window + 1) : 0;
-  std::vector<double> scores;
-  for (int32_t p = first; p <= position; ++p) {
-    const std::vector<double>& key = history.k[static_cast<size_t>(p)];
-    double score = 0;
-    for (size_t d = 0; d < key.size(); ++d) score += static_cast<double>(q[d]) * key[d];
-    score *= options.scale;
-    if (options.soft_cap > 0) score = options.soft_cap * std::tanh(score / options.soft_cap);
-    scores.push_back(score);
+// One query of head `head` at `position`. `error` is what a result may be away by.
+struct Attended {
+  Attended(const float* query, int64_t head, const History& history, int32_t position,
+           const AttentionOptions& options) {
+    const int32_t first = options.window > 0 ? std::max(0, position - options.window + 1) : 0;
+    const auto n = static_cast<int64_t>(history.k[0].size());
+    // Where keys and values are both 16-bit integers, a scaled query becomes such too, and so do weights.
+    const bool integers = history.k_step[0] > 0 && history.v_step[0] > 0;
+    std::vector<double> q(query, query + n);
+    const double q_step = integers ? cache_step(DType::kI16, CachePart::kKey, query, n) : 0.0;
+    if (integers) std::transform(q.begin(), q.end(), q.begin(), [&](double x) { return to_steps(x, q_step); });
+
+    std::vector<double> weights, flips;  // what a score changes by if an integer of its key and one of its query differ
+    for (int32_t p = first; p <= position; ++p) {
+      const std::vector<double>& key = history.k[static_cast<size_t>(p)];
+      double score = options.scale * dot(q.data(), key.data(), n);
+      if (options.soft_cap > 0) score = options.soft_cap * std::tanh(score / options.soft_cap);
+      if (options.slopes != nullptr) score += static_cast<double>(options.slopes[head]) * (p - position);
+      weights.push_back(score);
+      flips.push_back(options.scale * (history.k_step[static_cast<size_t>(p)] * largest(q) + q_step * largest(key)));
+    }
+    double top = *std::max_element(weights.begin(), weights.end()), total = 0;
+    if (options.sinks != nullptr) top = std::max(top, static_cast<double>(options.sinks[head]));
+    for (double& w : weights) total += w = std::exp(w - top);
+    if (options.sinks != nullptr) total += std::exp(options.sinks[head] - top);
+    value.resize(history.v[0].size());
+    for (size_t i = 0; i < weights.size(); ++i) {
+      weights[i] /= total;
+      for (size_t d = 0; d < value.size(); ++d) value[d] += weights[i] * history.v[static_cast<size_t>(first) + i][d];
+    }
+
+    // Rounding of floats: 1e-5, for an average of values of size 1 (at most 2 sqrt 3) whose weights carry the error of
+    // a score of some units, and of exp. Integers are modelled above; where a float stands almost between two of them
+    // the kernel may take the other, which is one in some hundred: one in each key, in the query, and two values.
+    error.assign(value.size(), 1e-5);
+    double value_flip = 0;
+    for (size_t i = 0; i < weights.size(); ++i) {
+      const auto p = static_cast<size_t>(first) + i;
+      value_flip = std::max(value_flip, weights[i] * history.v_step[p]);
+      for (size_t d = 0; d < value.size(); ++d)
+        error[d] += weights[i] * flips[i] * std::fabs(history.v[p][d] - value[d]);
+    }
+    for (double& e : error) e += 2 * value_flip;
+    // A weight (times its value's step) is rounded to half an 8191th of the largest of its row and block.
+    for (int32_t begin = first / 64 * 64; integers && begin <= position; begin += 64) {
+      const auto from = static_cast<size_t>(std::max(begin, first)),
+                 end = static_cast<size_t>(std::min(begin + 63, position));
+      double most = 0;
+      for (size_t p = from; p <= end; ++p)
+        most = std::max(most, weights[p - static_cast<size_t>(first)] * history.v_step[p]);
+      for (size_t p = from; p <= end; ++p) {
+        for (size_t d = 0; history.v_step[p] > 0 && d < value.size(); ++d)
+          error[d] += 0.5 / 8191.0 * most * std::fabs(history.v[p][d] / history.v_step[p]);
+      }
+    }
   }
-  const double top = *std::max_element(scores.begin(), scores.end());
-  double total = 0;
-  for (double& s : scores) total += s = std::exp(s - top);
-  std::vector<double> result(history.v[0].size());
-  for (int32_t p = first; p <= position; ++p) {
-    const double weight = scores[static_cast<size_t>(p - first)] / total;
-    for (size_t d = 0; d < result.size(); ++d) result[d] += weight * history.v[static_cast<size_t>(p)][d];
+  static double largest(const std::vector<double>& x) {
+    double most = 0;
+    for (double v : x) most = std::max(most, std::fabs(v));
+    return most;
   }
-  return result;
-}
+
+  std::vector<double> value, error;
+};
 
 }  // namespace ingle::conformance

@@ -82,7 +82,8 @@ TEST(Session, DefaultsAreFilledIn) {
   EXPECT_EQ(s.options().context, 512);  // the model's own, which is less than 4096
   EXPECT_EQ(s.options().cache_type_k, "f32");
   const Loaded fast("llama_wide", false);
-  EXPECT_EQ(Session(fast.model).options().cache_type_v, "f16");
+  const std::string type = Session(fast.model).options().cache_type_v;  // the backend's choice
+  EXPECT_TRUE(type == "i16" || type == "f16") << type;
 }
 
 TEST(Session, OptionsOutOfRangeAreNamed) {

@@ -4,9 +4,9 @@
 // sum, output) are merged in order. So spans can be computed by different threads when rows are few, and a row's result
 // is the same either way.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
+#include <numbers>
 
 #include "backend/cpu/cpu_ops.h"
 #include "backend/cpu/op_scope.h"
@@ -29,6 +29,25 @@ const KvFormat& kv_format_of(const CpuKernels& kernels, DType type) {
 }
 
 int64_t round_up_16(int64_t x) { return (x + 15) / 16 * 16; }
+size_t round_up_64(size_t x) { return (x + 63) / 64 * 64; }
+
+// m and sums (AttentionTile) of some query rows, in one piece of memory. A vector may be read from each m.
+struct SoftmaxState {
+  float *m, *sums;
+  static size_t maxima_bytes(int64_t q_rows) {
+    return static_cast<size_t>(round_up_16(q_rows) + kSumLanes) * sizeof(float);
+  }
+  SoftmaxState(std::byte* memory, int64_t q_rows) noexcept
+      : m(reinterpret_cast<float*>(memory)), sums(reinterpret_cast<float*>(memory + maxima_bytes(q_rows))) {}
+  void clear(int64_t q_rows, int64_t v_stride) const noexcept {
+    std::fill(m, sums, -std::numeric_limits<float>::infinity());
+    std::memset(sums, 0, static_cast<size_t>(q_rows * (kSumLanes + v_stride)) * sizeof(float));
+  }
+  // Adds what a later span has found.
+  void merge(const SoftmaxState& later, int64_t q_rows, int64_t v_stride, const CpuKernels& kernels) const noexcept {
+    kernels.attention_merge(m, sums, later.m, later.sums, static_cast<int>(q_rows), v_stride);
+  }
+};
 
 }  // namespace
 
@@ -87,105 +106,117 @@ struct CpuOps::AttentionWork {
   const RowSet& rows;
   const AttentionOptions& options;
   const KvFormat &k_format, &v_format;
+  const AttentionKernel& kernel;
+  bool direct;  // the kernel reads blocks as they are
   Tensor q, out;
   int64_t group, k_dim, v_dim, v_stride;
 
-  // Room for one task: scaled queries, a span's and the merged state, limits, and the float tiles of a block.
-  size_t query_bytes(int64_t q_rows) const noexcept { return static_cast<size_t>(q_rows * k_dim) * sizeof(float); }
+  // Room for one task: queries and their scales, a later span's and the merged state, and the float tiles of a block.
+  int64_t query_stride() const noexcept { return kernel.query_bytes(k_dim); }
+  size_t query_bytes(int64_t q_rows) const noexcept {
+    return round_up_64(static_cast<size_t>(q_rows * query_stride())) + scale_bytes(q_rows);
+  }
+  static size_t scale_bytes(int64_t q_rows) noexcept {
+    return round_up_64(static_cast<size_t>(q_rows) * sizeof(float));
+  }
   size_t state_bytes(int64_t q_rows) const noexcept {
-    return static_cast<size_t>(round_up_16(2 * q_rows) + q_rows * v_stride) * sizeof(float);
+    return SoftmaxState::maxima_bytes(q_rows) + static_cast<size_t>(q_rows * (kSumLanes + v_stride)) * sizeof(float);
   }
   bool split(const RowRun& run) const noexcept { return run.rows <= kSplitTokens && run.rows * group <= kTaskRows; }
-  size_t tile_bytes() const noexcept { return static_cast<size_t>(64 * (k_dim + v_stride)) * sizeof(float); }
+  size_t tile_bytes() const noexcept {
+    return direct ? 0 : static_cast<size_t>(kKvBlockPositions * (k_dim + v_stride)) * sizeof(float);
+  }
+  int64_t position(int64_t row) const noexcept { return rows.positions[static_cast<size_t>(row)]; }
   int64_t first_position(int64_t row) const noexcept {  // the first key this row sees
-    const int64_t position = rows.positions[static_cast<size_t>(row)];
-    return options.window > 0 ? std::max<int64_t>(0, position - options.window + 1) : 0;
+    return options.window > 0 ? std::max<int64_t>(0, position(row) - options.window + 1) : 0;
   }
+  bool bent() const noexcept { return options.soft_cap > 0.0f || options.slopes != nullptr; }
 };
 
-namespace {
-
-// m, l and o of some query rows, in one piece of memory.
-struct SoftmaxState {
-  float *m, *l, *o;
-  SoftmaxState(std::byte* memory, int64_t q_rows) noexcept
-      : m(reinterpret_cast<float*>(memory)), l(m + q_rows), o(m + round_up_16(2 * q_rows)) {}
-  void clear(int64_t q_rows, int64_t v_stride) noexcept {
-    for (int64_t i = 0; i < q_rows; ++i) {
-      m[i] = -std::numeric_limits<float>::infinity();
-      l[i] = 0.0f;
-    }
-    std::memset(o, 0, static_cast<size_t>(q_rows * v_stride) * sizeof(float));
+// Queries of tokens [first, last) as the kernel takes them, the heads of a group side by side: [token][head of the
+// group], behind them their scales.
+void CpuOps::attention_queries(const AttentionWork& work, int64_t head, int64_t first, int64_t last, std::byte* q) {
+  const int64_t count = (last - first) * work.group;
+  auto* scales = reinterpret_cast<float*>(q + work.query_bytes(count) - AttentionWork::scale_bytes(count));
+  const float factor = work.options.scale * (work.bent() ? 1.0f : std::numbers::log2e_v<float>);
+  auto* to = reinterpret_cast<uint8_t*>(q);
+  for (int64_t row = first; row < last; ++row) {
+    const float* from = work.q.row(row) + head * work.group * work.k_dim;
+    for (int64_t h = 0; h < work.group; ++h, from += work.k_dim, to += work.query_stride())
+      work.kernel.query(from, work.k_dim, factor, to, scales++);
   }
-  // Adds what a later span has found.
-  void merge(const SoftmaxState& span, int64_t q_rows, int64_t v_stride, const CpuKernels& kernels) noexcept {
-    for (int64_t i = 0; i < q_rows; ++i) {
-      if (span.m[i] == -std::numeric_limits<float>::infinity()) continue;
-      const float top = std::max(m[i], span.m[i]);
-      const float mine = std::exp(m[i] - top), theirs = std::exp(span.m[i] - top);
-      kernels.blend(o + i * v_stride, mine, span.o + i * v_stride, theirs, v_stride);
-      l[i] = l[i] * mine + span.l[i] * theirs;
-      m[i] = top;
-    }
-  }
-};
+}
 
-}  // namespace
-
-// The keys of one span against query rows of tokens [first, last) of one kv head.
+// The keys of one span against query rows of tokens [first, last) of one kv head. `state` begins anew.
 void CpuOps::attention_span(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last,
-                            int64_t span, const float* q, std::byte* state, std::byte* tiles) {
+                            int64_t span, const std::byte* q, std::byte* state, std::byte* tiles) {
   const int64_t q_rows = (last - first) * work.group;
-  SoftmaxState s(state, q_rows);
+  const SoftmaxState s(state, q_rows);
   s.clear(q_rows, work.v_stride);
-  auto* k_tile = reinterpret_cast<float*>(tiles);
-  float* v_tile = k_tile + 64 * work.k_dim;
   int32_t limit[kTaskRows], start[kTaskRows];
+  float slope[kTaskRows], distance[kTaskRows];
+  AttentionTile tile{
+      .q = reinterpret_cast<const uint8_t*>(q),
+      .q_scale = reinterpret_cast<const float*>(q + work.query_bytes(q_rows) - AttentionWork::scale_bytes(q_rows)),
+      .limit = nullptr,
+      .start = nullptr,
+      .rows = static_cast<int>(q_rows),
+      .k = nullptr,
+      .v = nullptr,
+      .k_dim = work.k_dim,
+      .v_stride = work.v_stride,
+      .soft_cap = work.options.soft_cap,
+      .slope = nullptr,
+      .distance = nullptr,
+      .m = s.m,
+      .sums = s.sums};
+  if (work.options.slopes != nullptr) {
+    for (int64_t i = 0; i < q_rows; ++i) slope[i] = work.options.slopes[head * work.group + i % work.group];
+    tile.slope = slope;
+    tile.distance = distance;
+  }
+  auto* k_tile = reinterpret_cast<float*>(tiles);
+  float* v_tile = k_tile + kKvBlockPositions * work.k_dim;
   const auto table = work.kv.tables[static_cast<size_t>(run.slot)];
-  const int64_t end = work.rows.positions[static_cast<size_t>(last - 1)] + 1;
-  for (int64_t begin = span * kSpanPositions; begin < std::min(end, (span + 1) * kSpanPositions);
-       begin += kKvBlockPositions) {
+  const int64_t end = std::min(work.position(last - 1) + 1, (span + 1) * kSpanPositions);
+  for (int64_t begin = span * kSpanPositions; begin < end; begin += kKvBlockPositions) {
     if (begin + kKvBlockPositions <= work.first_position(first)) continue;  // behind the window of every row
     const int32_t block = table[static_cast<size_t>(begin / kKvBlockPositions)];
-    for (int64_t i = 0; i < q_rows; ++i) {
-      const int64_t row = first + i / work.group;
-      limit[i] = static_cast<int32_t>(
-          std::clamp<int64_t>(work.rows.positions[static_cast<size_t>(row)] + 1 - begin, 0, kKvBlockPositions));
-      start[i] = static_cast<int32_t>(std::clamp<int64_t>(work.first_position(row) - begin, 0, kKvBlockPositions));
+    const bool all = begin + kKvBlockPositions <= work.position(first) + 1 && work.first_position(last - 1) <= begin;
+    tile.limit = all ? nullptr : limit;
+    tile.start = all ? nullptr : start;
+    for (int64_t row = first, i = 0; row < last && (!all || tile.slope != nullptr); ++row) {
+      const int64_t behind = std::clamp<int64_t>(work.position(row) + 1 - begin, 0, kKvBlockPositions);
+      const int64_t from = std::clamp<int64_t>(work.first_position(row) - begin, 0, kKvBlockPositions);
+      for (int64_t h = 0; h < work.group; ++h, ++i) {
+        limit[i] = static_cast<int32_t>(behind);
+        start[i] = static_cast<int32_t>(from);
+        distance[i] = static_cast<float>(begin - work.position(row));
+      }
     }
-    const int keys = static_cast<int>(std::min<int64_t>(kKvBlockPositions, end - begin));
     const auto* k = reinterpret_cast<const uint8_t*>(work.kv.k(block, head));
     const auto* v = reinterpret_cast<const uint8_t*>(work.kv.v(block, head));
-    kernels_.attention_tile({.q = q,
-                             .limit = limit,
-                             .start = start,
-                             .rows = static_cast<int>(q_rows),
-                             .k = work.k_format.expand_k(k, work.k_dim, keys, k_tile),
-                             .v = work.v_format.expand_v(v, work.v_dim, keys, v_tile),
-                             .k_dim = work.k_dim,
-                             .v_stride = work.v_stride,
-                             .soft_cap = work.options.soft_cap,
-                             .m = s.m,
-                             .l = s.l,
-                             .o = s.o});
+    if (!work.direct) {
+      const int keys = static_cast<int>(std::min<int64_t>(kKvBlockPositions, end - begin));
+      k = reinterpret_cast<const uint8_t*>(work.k_format.expand_k(k, work.k_dim, keys, k_tile));
+      v = reinterpret_cast<const uint8_t*>(work.v_format.expand_v(v, work.v_dim, keys, v_tile));
+    }
+    tile.k = k;
+    tile.v = v;
+    work.kernel.tile(tile);
   }
 }
 
-// Scaled queries of tokens [first, last), the heads of a group side by side: [token][head of the group][k_dim].
-void CpuOps::attention_queries(const AttentionWork& work, int64_t head, int64_t first, int64_t last, float* q) {
-  for (int64_t row = first; row < last; ++row) {
-    float* to = q + (row - first) * work.group * work.k_dim;
-    std::memcpy(to, work.q.row(row) + head * work.group * work.k_dim, work.query_bytes(work.group));
-    kernels_.scale(to, work.group * work.k_dim, work.options.scale);
-  }
-}
-
-void CpuOps::attention_result(const AttentionWork& work, int64_t head, int64_t first, int64_t last, std::byte* state) {
-  const SoftmaxState s(state, (last - first) * work.group);
-  for (int64_t i = 0; i < (last - first) * work.group; ++i) {
-    float* to = work.out.row(first + i / work.group) + (head * work.group + i % work.group) * work.v_dim;
-    std::memcpy(to, s.o + i * work.v_stride, static_cast<size_t>(work.v_dim) * sizeof(float));
-    kernels_.scale(to, work.v_dim, 1.0f / s.l[i]);
+void CpuOps::attention_result(const AttentionWork& work, int64_t head, int64_t first, int64_t last,
+                              const std::byte* state) {
+  const SoftmaxState s(const_cast<std::byte*>(state), (last - first) * work.group);
+  const int64_t stride = kSumLanes + work.v_stride;
+  for (int64_t row = first, i = 0; row < last; ++row) {
+    for (int64_t h = head * work.group; h < (head + 1) * work.group; ++h, ++i) {
+      kernels_.attention_finish(s.m[i], s.sums + i * stride,
+                                work.options.sinks == nullptr ? nullptr : work.options.sinks + h, work.v_dim,
+                                work.out.row(row) + h * work.v_dim);
+    }
   }
 }
 
@@ -193,18 +224,16 @@ void CpuOps::attention_result(const AttentionWork& work, int64_t head, int64_t f
 void CpuOps::attention_block(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last,
                              int thread) {
   const int64_t q_rows = (last - first) * work.group;
-  std::byte* scratch = thread_scratch(thread);
-  auto* q = reinterpret_cast<float*>(scratch);
-  std::byte* total = scratch + work.query_bytes(kTaskRows);
-  std::byte* span_state = total + work.state_bytes(kTaskRows);
-  std::byte* tiles = span_state + work.state_bytes(kTaskRows);
+  std::byte* q = thread_scratch(thread);
+  std::byte* total = q + work.query_bytes(kTaskRows);
+  std::byte* later = total + work.state_bytes(kTaskRows);
+  std::byte* tiles = later + work.state_bytes(kTaskRows);
   attention_queries(work, head, first, last, q);
-  SoftmaxState sum(total, q_rows);
-  sum.clear(q_rows, work.v_stride);
-  const int64_t end = work.rows.positions[static_cast<size_t>(last - 1)];
-  for (int64_t span = work.first_position(first) / kSpanPositions; span <= end / kSpanPositions; ++span) {
-    attention_span(work, run, head, first, last, span, q, span_state, tiles);
-    sum.merge(SoftmaxState(span_state, q_rows), q_rows, work.v_stride, kernels_);
+  const int64_t begin = work.first_position(first) / kSpanPositions, end = work.position(last - 1) / kSpanPositions;
+  attention_span(work, run, head, first, last, begin, q, total, tiles);
+  for (int64_t span = begin + 1; span <= end; ++span) {
+    attention_span(work, run, head, first, last, span, q, later, tiles);
+    SoftmaxState(total, q_rows).merge(SoftmaxState(later, q_rows), q_rows, work.v_stride, kernels_);
   }
   attention_result(work, head, first, last, total);
 }
@@ -221,14 +250,13 @@ void CpuOps::attention_split(const AttentionWork& work) {
   for (const RowRun& run : work.rows.runs) {
     if (!work.split(run)) continue;
     const int64_t first = work.first_position(run.first_row) / kSpanPositions;
-    const int64_t last = work.rows.positions[static_cast<size_t>(run.first_row + run.rows - 1)] / kSpanPositions;
+    const int64_t last = work.position(run.first_row + run.rows - 1) / kSpanPositions;
     splits[runs++] = {&run, first, last - first + 1};
     spans += last - first + 1;
     most_rows = std::max<int64_t>(most_rows, run.rows);
   }
   if (runs == 0) return;
-  const int64_t q_rows = most_rows * work.group;
-  const size_t state_bytes = work.state_bytes(q_rows);
+  const size_t state_bytes = work.state_bytes(most_rows * work.group);
   std::byte* states = arena_.allocate(state_bytes * static_cast<size_t>(spans * kv_heads));
   TaskCounter tasks(spans * kv_heads), merges(runs * kv_heads);
   const auto state = [&](int64_t index, int64_t head) {  // index: spans of all runs in one list
@@ -236,10 +264,8 @@ void CpuOps::attention_split(const AttentionWork& work) {
   };
   pool_.run([&](int thread) {
     int64_t task, end;
-    std::byte* scratch = thread_scratch(thread);
-    auto* q = reinterpret_cast<float*>(scratch);
-    std::byte* total = scratch + work.query_bytes(kTaskRows);
-    std::byte* tiles = total + 2 * work.state_bytes(kTaskRows);
+    std::byte* q = thread_scratch(thread);
+    std::byte* tiles = q + work.query_bytes(kTaskRows) + 2 * work.state_bytes(kTaskRows);
     while (tasks.next(task, end)) {
       const int64_t head = task % kv_heads, index = task / kv_heads;
       int64_t i = 0, span = index;
@@ -256,12 +282,10 @@ void CpuOps::attention_split(const AttentionWork& work) {
       for (int64_t before = 0; before < i; ++before) index += splits[before].spans;
       const RowRun& run = *splits[i].run;
       const int64_t count = run.rows * work.group;
-      SoftmaxState sum(total, count);
-      sum.clear(count, work.v_stride);
-      for (int64_t span = 0; span < splits[i].spans; ++span) {
+      const SoftmaxState sum(state(index, head), count);
+      for (int64_t span = 1; span < splits[i].spans; ++span)
         sum.merge(SoftmaxState(state(index + span, head), count), count, work.v_stride, kernels_);
-      }
-      attention_result(work, head, run.first_row, run.first_row + run.rows, total);
+      attention_result(work, head, run.first_row, run.first_row + run.rows, state(index, head));
     }
   });
 }
@@ -272,11 +296,16 @@ Tensor CpuOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, const 
   if (rows.empty()) return make_tensor({0, heads * layout.v_dim});
   INGLE_CHECK(q.shape.rank == 3 && q.rows() == rows.size() && q.shape[2] == layout.k_dim);
   INGLE_CHECK(heads % layout.kv_heads == 0 && heads / layout.kv_heads <= kTaskRows);
+  const KvFormat& k_format = kv_format_of(kernels_, layout.k_type);
+  const KvFormat& v_format = kv_format_of(kernels_, layout.v_type);
+  const bool direct = k_format.pairs && v_format.pairs;
   AttentionWork work{.kv = kv,
                      .rows = rows,
                      .options = options,
-                     .k_format = kv_format_of(kernels_, layout.k_type),
-                     .v_format = kv_format_of(kernels_, layout.v_type),
+                     .k_format = k_format,
+                     .v_format = v_format,
+                     .kernel = direct ? kernels_.attention_pairs : kernels_.attention_float,
+                     .direct = direct,
                      .q = q,
                      .out = {},
                      .group = heads / layout.kv_heads,

@@ -37,6 +37,9 @@ class CpuBackend final : public Backend {
     return {
         k_type, v_type, kv_heads, k_dim, v_dim, (k.k_bytes(k_dim) + 63) / 64 * 64, (v.v_bytes(v_dim) + 63) / 64 * 64};
   }
+  DType cache_type() const noexcept override {
+    return precision_ == Precision::kExact ? DType::kF32 : kernels_.cache_type;
+  }
   std::unique_ptr<Ops> make_ops() override { return std::make_unique<CpuOps>(pool_, kernels_); }
   Precision precision() const noexcept override { return precision_; }
   DeviceCeilings measure_ceilings(const CeilingProbe& probe) override {

@@ -123,10 +123,10 @@ class CpuOps final : public Ops {
   };
   const RopeTable& rope_table(std::span<const int32_t> positions, const Rope& rope);
   struct AttentionWork;
-  void attention_queries(const AttentionWork& work, int64_t head, int64_t first, int64_t last, float* q);
+  void attention_queries(const AttentionWork& work, int64_t head, int64_t first, int64_t last, std::byte* q);
   void attention_span(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last,
-                      int64_t span, const float* q, std::byte* state, std::byte* tiles);
-  void attention_result(const AttentionWork& work, int64_t head, int64_t first, int64_t last, std::byte* state);
+                      int64_t span, const std::byte* q, std::byte* state, std::byte* tiles);
+  void attention_result(const AttentionWork& work, int64_t head, int64_t first, int64_t last, const std::byte* state);
   void attention_block(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last,
                        int thread);
   void attention_split(const AttentionWork& work);

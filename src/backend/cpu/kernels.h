@@ -65,21 +65,34 @@ struct KvFormat {
   // The first `positions` of a block as a float tile (AttentionTile's k and v): in `tile`, or the block itself.
   const float* (*expand_k)(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept;
   const float* (*expand_v)(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept;
+  bool pairs;  // attention_pairs reads its blocks
 };
 
-// One query block against the 64 keys of a cache block.
+constexpr int64_t kSumLanes = 16;  // room for the lanes of a row's sum of weights, whatever the vectors
+
+// One query block against the 64 keys of a cache block. Running maxima count in powers of two.
 struct AttentionTile {
-  const float* q;        // [rows][k_dim], already scaled
-  const int32_t* limit;  // per row: keys at positions < limit are visible (counted from the tile's first key)
-  const int32_t* start;  // per row: keys at positions >= start are visible
+  const uint8_t* q;       // [rows][query_bytes]
+  const float* q_scale;   // [rows]
+  const int32_t* limit;   // per row: keys at positions < limit are visible (counted from the tile's first key)
+  const int32_t* start;   // per row: keys at positions >= start are visible; both nullptr: all of them are, to all rows
   int rows;
-  const float* k;           // [4][k_dim][16]: 64 keys
-  const float* v;           // [64][v_stride]
+  const uint8_t* k;         // float [4][k_dim][16], or the block itself
+  const uint8_t* v;         // float [64][v_stride], or the block itself
   int64_t k_dim, v_stride;  // v_stride: v_dim rounded up to 16
-  float soft_cap;
-  float* m;  // [rows] running maximum, -inf at first
-  float* l;  // [rows] running sum
-  float* o;  // [rows][v_stride] running weighted sum, 0 at first
+  float soft_cap;           // 0: none
+  const float* slope;       // per row: what a score gains per position, or nullptr
+  const float* distance;    // per row, with slope: the tile's first key position minus the row's own
+  float* m;                 // [rows] running maximum, -inf at first; a vector is read from each, so there is room behind
+  float* sums;              // [rows][kSumLanes + v_stride] sum of the weights by lanes, weighted sum of V; 0 at first
+};
+
+// Attention in one kind of numbers.
+struct AttentionKernel {
+  int64_t (*query_bytes)(int64_t k_dim);
+  // A row times `factor`: attention scale, and log2 e unless scores are capped or have slopes.
+  void (*query)(const float* q, int64_t k_dim, float factor, uint8_t* out, float* scale) noexcept;
+  void (*tile)(const AttentionTile& tile) noexcept;
 };
 
 // A loop of nothing but multiply-adds in registers (kernels/ceilings.inl): what products of one kind reach at most.
@@ -99,6 +112,7 @@ struct CpuKernels {
   int float_format_count;
   const KvFormat* kv_formats;
   int kv_format_count;
+  DType cache_type;  // the fastest of 16 bits
 
   // `rows` rows of 32 * blocks numbers, x_stride apart, into one group; with two terms each gives two rows of the
   // group: d * hi, and what rounding left, d / 254 * lo.
@@ -122,7 +136,12 @@ struct CpuKernels {
   void (*scale)(float* x, int64_t n, float factor) noexcept;
   void (*multiply)(float* x, const float* by, int64_t n) noexcept;
   void (*soft_cap)(float* x, int64_t n, float cap) noexcept;  // cap * tanh(x / cap)
-  void (*attention_tile)(const AttentionTile& tile) noexcept;
+  AttentionKernel attention_float, attention_pairs;  // on float tiles; on blocks of 16-bit integers as they are
+  // Adds to rows what tiles of later keys have given (AttentionTile's m and sums).
+  void (*attention_merge)(float* m, float* sums, const float* later_m, const float* later_sums, int rows,
+                          int64_t v_stride) noexcept;
+  // A row's result [v_dim]. `sink`, or nullptr: one more score, without a value.
+  void (*attention_finish)(float m, const float* sums, const float* sink, int64_t v_dim, float* out) noexcept;
   // a = a * a_factor + b * b_factor
   void (*blend)(float* a, float a_factor, const float* b, float b_factor, int64_t n) noexcept;
 

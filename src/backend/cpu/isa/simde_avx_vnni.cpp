@@ -5,6 +5,7 @@
 #include <simde/x86/fma.h>
 
 #include <simde/x86/avx512/dpbusd.h>
+#include <simde/x86/avx512/dpwssd.h>
 
 #include "backend/cpu/isa/simde.h"
 #include "base/half.h"
@@ -17,9 +18,12 @@
 namespace ingle::cpu {
 namespace simde_avx_vnni {
 namespace {
-// SIMDe knows the instruction under its AVX-512 VL name.
+// SIMDe knows the instructions under their AVX-512 VL names.
 INGLE_INLINE __m256i _mm256_dpbusd_avx_epi32(__m256i sum, __m256i a, __m256i b) {
   return simde_mm256_dpbusd_epi32(sum, a, b);
+}
+INGLE_INLINE __m256i _mm256_dpwssd_avx_epi32(__m256i sum, __m256i a, __m256i b) {
+  return simde_mm256_dpwssd_epi32(sum, a, b);
 }
 // Each builds on those before it.
 // clang-format off

@@ -12,6 +12,10 @@
 
 #include "backend/cpu/kernels/elementwise.inl"
 
+// Attention in two kinds of numbers; attention.inl uses them.
+#include "backend/cpu/kernels/attention_float.inl"
+#include "backend/cpu/kernels/attention_pairs.inl"
+
 #include "backend/cpu/kernels/attention.inl"
 #include "backend/cpu/kernels/ceilings.inl"
 #include "backend/cpu/kernels/float_product.inl"
@@ -59,6 +63,7 @@ static constexpr KvFormat kKvFormats[] = {
     kv_format<FloatCache>(DType::kF32),
     kv_format<HalfCache>(DType::kF16),
     kv_format<Q8Cache>(DType::kQ8_0),
+    kv_format<I16Cache>(DType::kI16),
 };
 
 constexpr CpuKernels kernel_table(const char* name) {
@@ -72,6 +77,7 @@ constexpr CpuKernels kernel_table(const char* name) {
           .float_format_count = sizeof(kFloatFormats) / sizeof(kFloatFormats[0]),
           .kv_formats = kKvFormats,
           .kv_format_count = sizeof(kKvFormats) / sizeof(kKvFormats[0]),
+          .cache_type = kPairsAreFast ? DType::kI16 : DType::kF16,
           .quantize = quantize_group,
           .float_tile = {float_tile<1>, float_tile<2>, float_tile<3>, float_tile<4>, float_tile<5>, float_tile<6>},
           .store = store_rows,
@@ -83,7 +89,10 @@ constexpr CpuKernels kernel_table(const char* name) {
           .scale = scale_all,
           .multiply = multiply_all,
           .soft_cap = soft_cap_all,
-          .attention_tile = attention_tile,
+          .attention_float = attention_kernel<FloatNumbers>(),
+          .attention_pairs = attention_kernel<PairNumbers>(),
+          .attention_merge = attention_merge,
+          .attention_finish = attention_finish,
           .blend = blend,
           .peaks = kPeaks,
           .peak_count = kPeakCount,

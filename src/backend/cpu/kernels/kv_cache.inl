@@ -1,10 +1,11 @@
 // How keys and values lie in a cache block, one struct a type. A head's K part is [4][k_dim][16]: groups of 16
 // positions, so that one load takes a channel of 16 keys. Its V part is [64][v_stride], v_stride = v_dim rounded up
 // to 16. q8_0 adds f16 scales per position and 32 channels behind the bytes. Attention works on float tiles of the same
-// order, which expand_* makes from a block.
+// order, which expand_* makes from a block; only where K and V are both i16 it reads the block itself.
 INGLE_INLINE int64_t v_stride_of(int64_t v_dim) { return (v_dim + 15) / 16 * 16; }
 
 struct FloatCache {
+  static constexpr bool kPairs = false;
   static size_t k_bytes(int64_t dim) { return static_cast<size_t>(dim) * 64 * 4; }
   static size_t v_bytes(int64_t dim) { return static_cast<size_t>(v_stride_of(dim)) * 64 * 4; }
   static void append_k(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
@@ -24,6 +25,7 @@ struct FloatCache {
 };
 
 struct HalfCache {
+  static constexpr bool kPairs = false;
   static size_t k_bytes(int64_t dim) { return static_cast<size_t>(dim) * 64 * 2; }
   static size_t v_bytes(int64_t dim) { return static_cast<size_t>(v_stride_of(dim)) * 64 * 2; }
   static void append_k(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
@@ -49,6 +51,7 @@ struct HalfCache {
 };
 
 struct Q8Cache {
+  static constexpr bool kPairs = false;
   static int64_t groups(int64_t dim) { return (dim + 31) / 32; }
   static size_t k_bytes(int64_t dim) { return static_cast<size_t>(dim * 64 + groups(dim) * 64 * 2 + 63) / 64 * 64; }
   static size_t v_bytes(int64_t dim) {
@@ -116,6 +119,55 @@ struct Q8Cache {
   }
 };
 
+// 16-bit integers (attention_pairs.inl says what they count): K is [4][(k_dim + 1) / 2][16][2], pairs of channels, V is
+// [32][v_stride][2], pairs of positions; behind them a float scale for each of the 64 positions.
+struct I16Cache {
+  static constexpr bool kPairs = true;
+  static int64_t pairs(int64_t dim) { return (dim + 1) / 2; }
+  static size_t k_bytes(int64_t dim) { return static_cast<size_t>(pairs(dim) * 64 * 4 + 64 * 4); }
+  static size_t v_bytes(int64_t dim) { return static_cast<size_t>(v_stride_of(dim) * 64 * 2 + 64 * 4); }
+  static void append_k(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
+    uint8_t* out = block + (position / 16 * pairs(dim) * 16 + position % 16) * 4;
+    reinterpret_cast<float*>(block + pairs(dim) * 64 * 4)[position] = to_words_of_length(
+        k, dim, 1.0f, [&](int64_t i, const int16_t* words, int count) __attribute__((always_inline)) {
+          // Words behind the last are zeros: the second half of an odd head size's last pair.
+          for (int c = 0; c < count; c += 2) __builtin_memcpy(out + (i + c) / 2 * 64, words + c, 4);
+        });
+  }
+  static void append_v(const float* v, int64_t dim, int position, uint8_t* block) noexcept {
+    uint32_t* out = reinterpret_cast<uint32_t*>(block) + position / 2 * v_stride_of(dim);
+    const int shift = position % 2 * 16;
+    const uint32_t others = 0xffff0000u >> shift;
+    reinterpret_cast<float*>(block + v_stride_of(dim) * 64 * 2)[position] = to_words_of_value(
+        v, dim, [&](int64_t i, const int16_t* words, int count) __attribute__((always_inline)) {
+          for (int c = 0; c < count; ++c)
+            out[i + c] = (out[i + c] & others) | static_cast<uint32_t>(static_cast<uint16_t>(words[c])) << shift;
+        });
+  }
+  static const float* expand_k(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept {
+    const int16_t* q = reinterpret_cast<const int16_t*>(block);
+    const float* scales = reinterpret_cast<const float*>(block + pairs(dim) * 64 * 4);
+    for (int64_t group = 0; group < (positions + 15) / 16; ++group) {
+      for (int64_t d = 0; d < dim; ++d) {
+        const int16_t* in = q + (group * pairs(dim) + d / 2) * 32 + d % 2;
+        float* out = tile + (group * dim + d) * 16;
+        for (int i = 0; i < 16; ++i) out[i] = static_cast<float>(in[2 * i]) * scales[group * 16 + i];
+      }
+    }
+    return tile;
+  }
+  static const float* expand_v(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept {
+    const int64_t stride = v_stride_of(dim);
+    const int16_t* q = reinterpret_cast<const int16_t*>(block);
+    const float* scales = reinterpret_cast<const float*>(block + stride * 64 * 2);
+    for (int64_t j = 0; j < positions; ++j) {
+      const int16_t* in = q + j / 2 * stride * 2 + j % 2;
+      for (int64_t d = 0; d < stride; ++d) tile[j * stride + d] = static_cast<float>(in[2 * d]) * scales[j];
+    }
+    return tile;
+  }
+};
+
 template <class Cache>
 constexpr KvFormat kv_format(DType type) {
   return {.type = type,
@@ -124,5 +176,6 @@ constexpr KvFormat kv_format(DType type) {
           .append_k = Cache::append_k,
           .append_v = Cache::append_v,
           .expand_k = Cache::expand_k,
-          .expand_v = Cache::expand_v};
+          .expand_v = Cache::expand_v,
+          .pairs = Cache::kPairs};
 }

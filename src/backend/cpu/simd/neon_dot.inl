@@ -5,6 +5,7 @@ constexpr int kTileTokens =
     4;  // 16 integer accumulators and 4 weights of 32 registers; the float sums rest in L1 over a block
 constexpr bool kByteUnsigned = false;
 constexpr bool kFewBitsAreFaster = false;
+constexpr bool kPairsAreFast = false;  // add_pair_product is four instructions
 
 using Bytes = uint8x16_t;
 INGLE_INLINE Bytes load_bytes(const uint8_t* p) { return vld1q_u8(p); }
@@ -25,6 +26,10 @@ INGLE_INLINE Bytes lookup16(const int8_t* table, Bytes index) {
   return vreinterpretq_u8_s8(vqtbl1q_s8(vld1q_s8(table), index));
 }
 INGLE_INLINE Bytes flip_sign_bit(Bytes x) { return veorq_u8(x, vdupq_n_u8(0x80)); }
+INGLE_INLINE I32 add_pair_product(I32 sum, Bytes a, Bytes b) {
+  const int16x8_t x = vreinterpretq_s16_u8(a), y = vreinterpretq_s16_u8(b);
+  return vaddq_s32(sum, vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y)));
+}
 INGLE_INLINE I32 shift_left(I32 x, int bits) { return vshlq_s32(x, vdupq_n_s32(bits)); }
 
 template <int kBits>

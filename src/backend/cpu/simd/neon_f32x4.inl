@@ -54,6 +54,8 @@ INGLE_INLINE F32 select_first(int count, F32 x, F32 y) {
   return vbslq_f32(vcltq_s32(vld1q_s32(lane), vdupq_n_s32(count)), x, y);
 }
 INGLE_INLINE int32_t sum_of_16(const int8_t* p) { return vaddlvq_s8(vld1q_s8(p)); }
+INGLE_INLINE F32 power_of_shifted(F32 x) { return vreinterpretq_f32_s32(vshlq_n_s32(vreinterpretq_s32_f32(x), 23)); }
+INGLE_INLINE void store_words(int16_t* p, I32 a, I32 b) { vst1q_s16(p, vcombine_s16(vqmovn_s32(a), vqmovn_s32(b))); }
 INGLE_INLINE void store_bytes(int8_t* p, I32 x) {
   const int16x4_t words = vmovn_s32(x);
   const int8x8_t bytes = vmovn_s16(vcombine_s16(words, words));

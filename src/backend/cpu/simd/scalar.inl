@@ -14,6 +14,7 @@ constexpr int kPanelVectors = 1;
 constexpr int kTileTokens = 4;
 constexpr bool kByteUnsigned = false;
 constexpr bool kFewBitsAreFaster = false;
+constexpr bool kPairsAreFast = true;
 
 #define INGLE_EACH_LANE for (int i = 0; i < 8; ++i)
 INGLE_INLINE F32 set1(float x) {
@@ -138,6 +139,21 @@ INGLE_INLINE int32_t sum_of_16(const int8_t* p) {
   for (int i = 0; i < 16; ++i) sum += p[i];
   return sum;
 }
+INGLE_INLINE F32 power_of_shifted(F32 x) {
+  INGLE_EACH_LANE {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x.v[i], 4);
+    bits <<= 23;
+    __builtin_memcpy(&x.v[i], &bits, 4);
+  }
+  return x;
+}
+INGLE_INLINE void store_words(int16_t* p, I32 a, I32 b) {
+  for (int i = 0; i < 16; ++i) {
+    const int32_t x = i < 8 ? a.v[i] : b.v[i - 8];
+    p[i] = static_cast<int16_t>(x < -32768 ? -32768 : x > 32767 ? 32767 : x);
+  }
+}
 INGLE_INLINE void store_bytes(int8_t* p, I32 x) { INGLE_EACH_LANE p[i] = static_cast<int8_t>(x.v[i]); }
 INGLE_INLINE F32 swap_pairs(F32 x) {
   F32 r;
@@ -184,6 +200,18 @@ INGLE_INLINE Bytes lookup16(const int8_t* table, Bytes index) {
 INGLE_INLINE Bytes flip_sign_bit(Bytes x) {
   for (uint8_t& b : x.v) b = b ^ 0x80;
   return x;
+}
+// Wraps around, as vectors do: where a number was not finite, its words mean nothing and its scale says so.
+INGLE_INLINE I32 add_pair_product(I32 sum, Bytes a, Bytes b) {
+  int16_t x[16], y[16];
+  __builtin_memcpy(x, a.v, 32);
+  __builtin_memcpy(y, b.v, 32);
+  INGLE_EACH_LANE {
+    const int32_t first = x[2 * i] * y[2 * i], second = x[2 * i + 1] * y[2 * i + 1];
+    sum.v[i] = static_cast<int32_t>(static_cast<uint32_t>(sum.v[i]) + static_cast<uint32_t>(first) +
+                                    static_cast<uint32_t>(second));
+  }
+  return sum;
 }
 INGLE_INLINE I32 shift_left(I32 x, int bits) {
   INGLE_EACH_LANE x.v[i] = x.v[i] * (1 << bits);

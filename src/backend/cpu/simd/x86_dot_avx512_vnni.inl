@@ -4,6 +4,7 @@ constexpr int kPanelVectors = 2;  // 32 rows: a broadcast activation serves two 
 constexpr int kTileTokens = 6;    // 12 integer and 12 float accumulators, 3 for operands: 27 of 32 registers
 constexpr bool kByteUnsigned = true;
 constexpr bool kFewBitsAreFaster = false;
+constexpr bool kPairsAreFast = true;
 
 template <int kBits>
 struct BlockDot {
@@ -14,4 +15,5 @@ struct BlockDot {
   INGLE_INLINE void step(Weight w, Bytes x, int) { t = _mm512_dpbusd_epi32(t, w, x); }
   INGLE_INLINE I32 finish(I32) { return t; }
 };
+INGLE_INLINE I32 add_pair_product(I32 sum, Bytes a, Bytes b) { return _mm512_dpwssd_epi32(sum, a, b); }
 INGLE_INLINE I32 shift_left(I32 x, int bits) { return _mm512_slli_epi32(x, static_cast<unsigned>(bits)); }

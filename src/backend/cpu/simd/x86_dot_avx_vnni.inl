@@ -3,6 +3,7 @@ constexpr int kPanelVectors = 2;
 constexpr int kTileTokens = 4;
 constexpr bool kByteUnsigned = true;
 constexpr bool kFewBitsAreFaster = false;
+constexpr bool kPairsAreFast = true;
 
 template <int kBits>
 struct BlockDot {
@@ -13,4 +14,5 @@ struct BlockDot {
   INGLE_INLINE void step(Weight w, Bytes x, int) { t = _mm256_dpbusd_avx_epi32(t, w, x); }
   INGLE_INLINE I32 finish(I32) { return t; }
 };
+INGLE_INLINE I32 add_pair_product(I32 sum, Bytes a, Bytes b) { return _mm256_dpwssd_avx_epi32(sum, a, b); }
 INGLE_INLINE I32 shift_left(I32 x, int bits) { return _mm256_slli_epi32(x, bits); }

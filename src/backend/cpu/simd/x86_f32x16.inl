@@ -72,6 +72,13 @@ INGLE_INLINE F32 select_first(int count, F32 x, F32 y) {
   const unsigned bits = count >= 16 ? 0xffffu : count <= 0 ? 0u : (1u << count) - 1u;
   return _mm512_mask_blend_ps(static_cast<__mmask16>(bits), y, x);
 }
+// 2^n of x = n + 1.5 * 2^23 + 127: the lowest bits of a sum of that size are its whole part.
+INGLE_INLINE F32 power_of_shifted(F32 x) { return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(x), 23)); }
+// a, then b, as 16-bit numbers; what is too large becomes the largest.
+INGLE_INLINE void store_words(int16_t* p, I32 a, I32 b) {
+  const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+  _mm512_storeu_si512(p, _mm512_permutexvar_epi64(order, _mm512_packs_epi32(a, b)));
+}
 // The lowest byte of each lane, kLanes bytes.
 INGLE_INLINE void store_bytes(int8_t* p, I32 x) {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(p), _mm512_cvtepi32_epi8(x));

@@ -59,6 +59,10 @@ INGLE_INLINE F32 select_first(int count, F32 x, F32 y) {
   const I32 lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
   return _mm256_blendv_ps(y, x, _mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(count), lane)));
 }
+INGLE_INLINE F32 power_of_shifted(F32 x) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(x), 23)); }
+INGLE_INLINE void store_words(int16_t* p, I32 a, I32 b) {
+  _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xd8));
+}
 INGLE_INLINE void store_bytes(int8_t* p, I32 x) {
   const __m128i words = _mm_packs_epi32(_mm256_castsi256_si128(x), _mm256_extracti128_si256(x, 1));
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi16(words, words));
