@@ -48,7 +48,6 @@ MixtureOfExperts read_experts(const Hparams& h, const Weights& b, Activation act
     m.experts.up = b.linears("ffn_up_exps", count, d, d_ff);
   }
   m.experts.down = b.linears("ffn_down_exps", count, d_ff, d);
-  for (Linear& down : m.experts.down) down.fine = true;
 
   const std::span<const float> scales = b.find_scales("ffn_down_exps", count);
   m.scales.assign(scales.begin(), scales.end());
