@@ -17,7 +17,7 @@ enum class LogLevel { kInfo, kWarning };
 struct EngineOptions {
   int threads = 0;     // 0: one per physical core
   std::string isa;     // "": the best this processor has; otherwise one of isas()
-  bool exact = false;  // f32 activations and cache instead of int8 and f16: slower, equal to an f32 implementation
+  bool exact = false;  // f32 activations and cache instead of int8 and 16 bits: slower, equal to an f32 implementation
   std::function<void(LogLevel, std::string_view)> log;  // may be empty; called from the thread that calls the library
 };
 
