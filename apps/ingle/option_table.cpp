@@ -43,7 +43,16 @@ constexpr Option kIsa = {.name = "isa",
                          .environment = "INGLE_ISA"};
 constexpr Option kExact = {.name = "exact",
                            .help = "Compute with f32 activations and cache: slower, equal to an f32 implementation"};
-constexpr Option kMachine[] = {kThreads, kIsa, kExact};
+constexpr Option kWeights = {
+    .name = "weights",
+    .kind = kChoice,
+    .value_name = "WHERE",
+    .choices = "auto|packed|mapped",
+    .fallback = "auto",
+    .help =
+        "Keep weights packed in memory (fast), or mapped: in the file, packed whenever they are "
+        "used (slow, for models larger than memory)"};
+constexpr Option kMachine[] = {kThreads, kIsa, kExact, kWeights};
 
 constexpr Option kContextSize = {.name = "ctx-size",
                                  .short_name = "c",
@@ -413,6 +422,7 @@ constexpr Option kBenchMachine[] = {
      .environment = "INGLE_THREADS"},
     kIsa,
     kExact,
+    kWeights,
     {.name = "batch-size",
      .short_name = "b",
      .kind = kIntegers,

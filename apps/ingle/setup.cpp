@@ -133,7 +133,14 @@ Model open_with_progress(Engine& engine, const Arguments& arguments, const std::
 Model open_model(Engine& engine, const std::filesystem::path& path, const Arguments& arguments, bool vocabulary_only) {
   const std::string name = printable(path.filename().string());
   return open_with_progress(engine, arguments, "loading " + name, "loaded " + name, [&](auto progress) {
-    return Model::open(engine, path, {.vocabulary_only = vocabulary_only, .progress = progress});
+    ModelOptions options{.vocabulary_only = vocabulary_only, .progress = progress};
+    if (arguments.syntax().find("weights")) {
+      const std::string where = arguments.text("weights");
+      options.weights = where == "auto"     ? WeightMemory::kAuto
+                        : where == "packed" ? WeightMemory::kPacked
+                                            : WeightMemory::kMapped;
+    }
+    return Model::open(engine, path, std::move(options));
   });
 }
 
@@ -158,9 +165,8 @@ SyntheticOptions synthetic_options(const Arguments& arguments) {
 Model open_shape(Engine& engine, const Arguments& arguments) {
   const SyntheticOptions synthetic = synthetic_options(arguments);
   const std::string name = printable(synthetic.shape);
-  return open_with_progress(engine, arguments, "making " + name, "made " + name, [&](auto progress) {
-    return open_synthetic(engine, synthetic, {.vocabulary_only = false, .progress = progress});
-  });
+  return open_with_progress(engine, arguments, "making " + name, "made " + name,
+                            [&](auto progress) { return open_synthetic(engine, synthetic, {.progress = progress}); });
 }
 
 SessionOptions session_options(const Arguments& arguments) {

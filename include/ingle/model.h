@@ -17,9 +17,18 @@
 
 namespace ingle {
 
+// Where weights are kept. Packed is fast and takes their size in memory; mapped reads the file's pages and packs a part
+// of a matrix whenever it is used: the same results, slowly, in next to no memory.
+enum class WeightMemory {
+  kAuto,  // packed where available memory holds it, else mapped, with a warning
+  kPacked,
+  kMapped,
+};
+
 struct ModelOptions {
   bool vocabulary_only = false;                   // tokenizer and template only; sessions cannot be made
   std::function<bool(double fraction)> progress;  // 0..1 while loading; returning false cancels (Error{kCancelled})
+  WeightMemory weights = WeightMemory::kAuto;
 };
 
 struct ModelInfo {

@@ -205,6 +205,8 @@ class Ops {
 
 class ThreadPool;
 
+enum class WeightPlace { kPacked, kMapped };
+
 // A device. Outlives everything made by it. pack() and make_ops() may be called from one thread at a time.
 class Backend {
  public:
@@ -212,14 +214,16 @@ class Backend {
   virtual std::string_view name() const noexcept = 0;  // "cpu"
   virtual std::string description() const = 0;         // "avx512_vnni, 2 threads"
   // Copies a weight into the device's layout. Any format; throws Error{kUnsupported} naming the tensor for one it
-  // cannot use.
-  virtual std::unique_ptr<Matrix> pack(std::string name, const ConstTensorView& w) = 0;
+  // cannot use. With kMapped nothing is copied: a part is packed whenever it is used, with the same results, slowly;
+  // the view must outlive the matrix.
+  virtual std::unique_ptr<Matrix> pack(std::string name, const ConstTensorView& w,
+                                       WeightPlace place = WeightPlace::kPacked) = 0;
   // Keeps the rows as they are in the file, to be read row by row (embedding tables); the view must outlive it.
   virtual std::unique_ptr<Matrix> table(std::string name, const ConstTensorView& w) = 0;
   // Sizes of a cache block for this device. Throws Error{kUnsupported} for a cache type it has no kernels for.
   virtual KvLayout kv_layout(DType k_type, DType v_type, int64_t kv_heads, int64_t k_dim, int64_t v_dim) const = 0;
-  // The cache type for keys and values when nobody asks for one: f32 in exact precision, otherwise what takes 16 bits and
-  // is fastest here.
+  // The cache type for keys and values when nobody asks for one: f32 in exact precision, otherwise what takes 16 bits
+  // and is fastest here.
   virtual DType cache_type() const noexcept = 0;
   virtual std::unique_ptr<Ops> make_ops() = 0;
   virtual Precision precision() const noexcept = 0;

@@ -26,17 +26,22 @@ double product_operations(const CpuMatrix& w, int64_t rows) {
   return 2.0 * static_cast<double>(rows) * static_cast<double>(w.columns) * static_cast<double>(w.rows);
 }
 
-// Room for an expanded slice, then for results; all 64-byte aligned.
+size_t aligned(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
+
+size_t expanded_bytes(const CpuMatrix& w, int panel_rows) {
+  return w.int_format->expanded_bytes_per_row * static_cast<size_t>(panel_rows) *
+         static_cast<size_t>(std::min(w.blocks(), kSliceBlocks));
+}
+
+// Room for an expanded slice (behind it for a panel that is packed where it is used), then for results; all 64-byte
+// aligned.
 size_t slice_bytes(const CpuMatrix& w, int panel_rows) {
   if (w.int_format != nullptr) {
-    return w.int_format->expanded_bytes_per_row * static_cast<size_t>(panel_rows) *
-           static_cast<size_t>(std::min(w.blocks(), kSliceBlocks));
+    return aligned(expanded_bytes(w, panel_rows)) + (w.packs_per_use() ? w.panel_bytes : 0);
   }
   // A float slice, and one decoded row where rows stay as in the file.
   return sizeof(float) * static_cast<size_t>(panel_rows * std::min(w.columns, kFloatSlice) + w.columns + 16);
 }
-
-size_t aligned(size_t bytes) { return (bytes + 63) & ~size_t{63}; }
 
 bool several_slices(const CpuMatrix& w) {
   return w.int_format != nullptr ? w.blocks() > kSliceBlocks : w.columns > kFloatSlice;
@@ -92,6 +97,11 @@ void CpuOps::int_panel(const Product& p, int64_t panel, int64_t first, int64_t l
   const QuantizedRows& q = *p.quantized;
   const int panel_rows = kernels_.panel_rows;
   const uint8_t* packed = p.w->panel(panel);
+  if (p.w->packs_per_use()) {
+    uint8_t* here = reinterpret_cast<uint8_t*>(slice) + aligned(expanded_bytes(*p.w, panel_rows));
+    if (fresh) p.w->pack_panel(p.w->file_rows, panel, panel_rows, here);
+    packed = here;
+  }
   const int64_t first_row = first * q.terms, last_row = last * q.terms;
   if (q.rows <= kMaxGemvTokens) {
     format.gemv[q.rows - 1](packed, q.blocks, q.data, acc);

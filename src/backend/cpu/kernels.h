@@ -72,10 +72,10 @@ constexpr int64_t kSumLanes = 16;  // room for the lanes of a row's sum of weigh
 
 // One query block against the 64 keys of a cache block. Running maxima count in powers of two.
 struct AttentionTile {
-  const uint8_t* q;       // [rows][query_bytes]
-  const float* q_scale;   // [rows]
-  const int32_t* limit;   // per row: keys at positions < limit are visible (counted from the tile's first key)
-  const int32_t* start;   // per row: keys at positions >= start are visible; both nullptr: all of them are, to all rows
+  const uint8_t* q;      // [rows][query_bytes]
+  const float* q_scale;  // [rows]
+  const int32_t* limit;  // per row: keys at positions < limit are visible (counted from the tile's first key)
+  const int32_t* start;  // per row: keys at positions >= start are visible; both nullptr: all of them are, to all rows
   int rows;
   const uint8_t* k;         // float [4][k_dim][16], or the block itself
   const uint8_t* v;         // float [64][v_stride], or the block itself
@@ -83,8 +83,8 @@ struct AttentionTile {
   float soft_cap;           // 0: none
   const float* slope;       // per row: what a score gains per position, or nullptr
   const float* distance;    // per row, with slope: the tile's first key position minus the row's own
-  float* m;                 // [rows] running maximum, -inf at first; a vector is read from each, so there is room behind
-  float* sums;              // [rows][kSumLanes + v_stride] sum of the weights by lanes, weighted sum of V; 0 at first
+  float* m;     // [rows] running maximum, -inf at first; a vector is read from each, so there is room behind
+  float* sums;  // [rows][kSumLanes + v_stride] sum of the weights by lanes, weighted sum of V; 0 at first
 };
 
 // Attention in one kind of numbers.

@@ -25,26 +25,29 @@ const FloatFormat* find_float_format(const CpuKernels& kernels, DType type) {
 
 bool is_float(DType type) { return type == DType::kF32 || type == DType::kF16 || type == DType::kBF16; }
 
-void pack_ints(CpuMatrix& m, const ConstTensorView& w, const IntFormat& format, int panel_rows, WeightMemory& memory,
-               ThreadPool& pool) {
+// The integer format that packs w, if one does.
+const IntFormat* int_format_for(const CpuKernels& kernels, const ConstTensorView& w) {
+  const IntFormat* format = find_int_format(kernels, w.type);
+  return format != nullptr && w.shape.columns() % (32 * format->unit_blocks) == 0 ? format : nullptr;
+}
+
+void set_int_format(CpuMatrix& m, const IntFormat& format, int panel_rows) {
   m.int_format = &format;
   m.product_bits = format.bits;
   m.input_bytes = static_cast<double>(kActivationBytes) / 32;
   m.panel_bytes = format.packed_bytes_per_row(m.blocks()) * static_cast<size_t>(panel_rows);
+}
+
+void pack_ints(CpuMatrix& m, const ConstTensorView& w, int panel_rows, WeightMemory& memory, ThreadPool& pool) {
   const int64_t panels = m.panels(panel_rows);
   m.storage = memory.allocate(m.panel_bytes * static_cast<size_t>(panels));
   TaskCounter tasks(panels, 4);
   pool.run([&](int) {
-    const uint8_t* rows[64];
     int64_t begin, end;
     while (tasks.next(begin, end)) {
       for (int64_t p = begin; p < end; ++p) {
-        for (int r = 0; r < panel_rows; ++r) {
-          const int64_t row = p * panel_rows + r;
-          rows[r] = row < m.rows ? reinterpret_cast<const uint8_t*>(w.row(row)) : nullptr;
-        }
-        format.pack(rows, m.blocks(),
-                    reinterpret_cast<uint8_t*>(m.storage.data) + static_cast<size_t>(p) * m.panel_bytes);
+        m.pack_panel(w, p, panel_rows,
+                     reinterpret_cast<uint8_t*>(m.storage.data) + static_cast<size_t>(p) * m.panel_bytes);
       }
     }
   });
@@ -146,9 +149,9 @@ std::unique_ptr<CpuMatrix> pack_matrix(std::string name, const ConstTensorView& 
     m->file_rows.data = m->storage.data;
     m->layout = fmt::format("{} rows, decoded to f32 per use, f32 product", format_of(w.type).name);
     m->reason = "exact: nothing is rounded after decoding";
-  } else if (const IntFormat* ints = find_int_format(kernels, w.type);
-             ints != nullptr && m->columns % (32 * ints->unit_blocks) == 0) {
-    pack_ints(*m, w, *ints, panel_rows, memory, pool);
+  } else if (const IntFormat* ints = int_format_for(kernels, w); ints != nullptr) {
+    set_int_format(*m, *ints, panel_rows);
+    pack_ints(*m, w, panel_rows, memory, pool);
     m->layout = fmt::format("{} x{}, int8 product ({})", ints->name, panel_rows, kernels.name);
     m->reason = "packed kernel for this format";
   } else if (is_float(w.type)) {
@@ -165,6 +168,32 @@ std::unique_ptr<CpuMatrix> pack_matrix(std::string name, const ConstTensorView& 
     m->reason = fmt::format("{} has no packed kernel on {}", format_of(w.type).name, kernels.name);
   }
   m->bytes = m->storage.bytes;
+  return m;
+}
+
+void CpuMatrix::pack_panel(const ConstTensorView& w, int64_t index, int panel_rows, uint8_t* out) const noexcept {
+  const uint8_t* file[64];
+  for (int r = 0; r < panel_rows; ++r) {
+    const int64_t row = index * panel_rows + r;
+    file[r] = row < rows ? reinterpret_cast<const uint8_t*>(w.row(row)) : nullptr;
+  }
+  int_format->pack(file, blocks(), out);
+}
+
+std::unique_ptr<CpuMatrix> map_matrix(std::string name, const ConstTensorView& w, const CpuKernels& kernels,
+                                      Precision precision) {
+  auto m = describe_matrix(std::move(name), w);
+  m->file_rows = w;
+  const std::string_view type = format_of(w.type).name;
+  const IntFormat* ints = precision == Precision::kExact ? nullptr : int_format_for(kernels, w);
+  if (ints != nullptr) {
+    set_int_format(*m, *ints, kernels.panel_rows);
+    m->layout = fmt::format("{} rows of the mapped file, packed x{} per use, int8 product ({})", type,
+                            kernels.panel_rows, kernels.name);
+  } else {
+    m->layout = fmt::format("{} rows of the mapped file, decoded to f32 per use, f32 product", type);
+  }
+  m->reason = "memory does not hold the model packed";
   return m;
 }
 

@@ -24,8 +24,8 @@ class WeightMemory {
   size_t used_ = 0;
 };
 
-// Exactly one of the three: integer panels, float panels, or rows as in the file (tables, and quantised weights for
-// --exact).
+// Integer panels, float panels, or rows as in the file (tables, quantised weights for --exact, weights that stay in the
+// mapped file). A mapped matrix with an integer format has no storage: its panels are packed where they are used.
 class CpuMatrix final : public Matrix {
  public:
   const IntFormat* int_format = nullptr;
@@ -35,16 +35,22 @@ class CpuMatrix final : public Matrix {
   size_t panel_bytes = 0;
 
   int64_t blocks() const noexcept { return columns / 32; }
+  bool packs_per_use() const noexcept { return int_format != nullptr && storage.data == nullptr; }
   int64_t panels(int panel_rows) const noexcept { return (rows + panel_rows - 1) / panel_rows; }
   const uint8_t* panel(int64_t index) const noexcept {
     return reinterpret_cast<const uint8_t*>(storage.data) + static_cast<size_t>(index) * panel_bytes;
   }
+  // Panel `index` of file rows w, into `out`.
+  void pack_panel(const ConstTensorView& w, int64_t index, int panel_rows, uint8_t* out) const noexcept;
 };
 
 // Packs a weight for products. Quantised formats with a packed kernel keep their size; others become f16 (f32 where f16
 // would overflow). With kExact quantised weights stay as in the file and are decoded where they are used.
 std::unique_ptr<CpuMatrix> pack_matrix(std::string name, const ConstTensorView& w, const CpuKernels& kernels,
                                        Precision precision, WeightMemory& memory, ThreadPool& pool);
+// The same without a copy, for a model that memory does not hold packed.
+std::unique_ptr<CpuMatrix> map_matrix(std::string name, const ConstTensorView& w, const CpuKernels& kernels,
+                                      Precision precision);
 // Keeps a view of the file's rows.
 std::unique_ptr<CpuMatrix> table_matrix(std::string name, const ConstTensorView& w);
 
