@@ -1,5 +1,6 @@
 // What the system says about the processor and the memory it runs on, and about the control group whose share of them
 // is ours. A file that is not there says nothing.
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -77,7 +78,7 @@ GroupLimits group_limits() {
   for (std::string line; std::getline(file, line);) {
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
-    const std::string kinds = "," + line.substr(first + 1, second - first - 1) + ",";
+    const std::string kinds = fmt::format(",{},", line.substr(first + 1, second - first - 1));
     const std::string path = line.substr(second + 1);
     if (kinds.find(",memory,") != std::string::npos) memory = path, memory_v1 = true;
     if (kinds.find(",cpu,") != std::string::npos) processor = path, processor_v1 = true;

@@ -230,7 +230,9 @@ TEST(EngineCeilings, AreOfItsThreadsAndInstructionSet) {
 TEST(Machine, WhatIsAvailableIsNoMoreThanThereIs) {
   const MachineInfo machine = Engine::machine();
   EXPECT_LE(machine.available_bytes, machine.memory_bytes);
-  if (machine.memory_limit_bytes > 0) EXPECT_LE(machine.available_bytes, machine.memory_limit_bytes);
+  if (machine.memory_limit_bytes > 0) {
+    EXPECT_LE(machine.available_bytes, machine.memory_limit_bytes);
+  }
   EXPECT_GE(machine.processor_limit, 0);
 }
 
