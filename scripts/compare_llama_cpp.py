@@ -3,7 +3,8 @@
 
 Needs a Python with `llama-cpp-python` (0.3.36 was used; build it with CMAKE_ARGS=-DGGML_NATIVE=ON) and numpy.
 
-  compare_llama_cpp.py speed MODEL [--ingle PROGRAM] [--threads 1,2] [--prompt 128,512,2048] [--generate 128] [--rounds 5]
+  compare_llama_cpp.py speed MODEL [--ingle PROGRAM] [--ingle-arguments "--all-rows"] [--threads 1,2] [--prompt 128,512,2048]
+                             [--generate 128] [--rounds 5]
       One round runs every test once in each engine, in ABBA order; a Markdown table of medians and quartiles is printed.
       llama.cpp at its best settings here: flash attention on, its own weight repacking, f16 cache, micro-batch 512.
 
@@ -115,7 +116,8 @@ def run_llama(args, threads, tests):
 
 
 def run_ingle(args, threads):
-    command = [args.ingle, "bench", args.model, "-p", args.prompt, "-n", args.generate, "-t", str(threads), "-r", "1", "-o", "jsonl"]
+    command = [args.ingle, "bench", args.model, "-p", args.prompt, "-n", args.generate, "-t", str(threads), "-r", "1", "-o", "jsonl", "--no-ceilings"]
+    command += args.ingle_arguments.split()
     lines = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     return {r["test"]: r["tokens_per_second"] for r in map(json.loads, lines) if "test" in r}
 
@@ -225,6 +227,7 @@ def main():
     parser.add_argument("model")
     parser.add_argument("logits", nargs="?")
     parser.add_argument("--ingle", default="ingle")
+    parser.add_argument("--ingle-arguments", default="")
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--prompt", default="128,512,2048")
     parser.add_argument("--generate", default="128")

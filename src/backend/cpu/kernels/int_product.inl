@@ -229,10 +229,12 @@ constexpr IntFormat int_format() {
                    tile_panel<A, 6>}};
 }
 
-// One row of a group at one block: 32 whole numbers from -127 to 127 (as floats), and their scale.
-INGLE_INLINE void store_quantized(const F32 (&whole)[32 / kLanes], float scale, int y, int rows, uint8_t* group) {
+// One row of a group at one block: 32 numbers times `steps` as bytes, and their scale.
+INGLE_INLINE void store_quantized(const F32 (&v)[32 / kLanes], F32 steps, float scale, int y, int rows,
+                                  uint8_t* group) {
   alignas(64) int8_t q[32];
-  for (int i = 0; i < 32 / kLanes; ++i) store_bytes(q + i * kLanes, to_int(whole[i]));
+  for (int i = 0; i < 32 / kLanes; ++i) store_bytes(q + i * kLanes, to_int(mul(v[i], steps)));
+  asm("" : "+m"(q));  // words come from memory: taking them out of a vector costs two of the busiest operations each
   for (int g = 0; g < 8; ++g) __builtin_memcpy(group + (g * rows + y) * 4, q + 4 * g, 4);
   const int32_t low = sum_of_16(q), sum = low + sum_of_16(q + 16);
   const int32_t negative = -sum, negative_low = -low;
@@ -248,28 +250,32 @@ INGLE_INLINE void store_quantized(const F32 (&whole)[32 / kLanes], float scale, 
 template <int kTerms>
 INGLE_INLINE void quantize_rows(const float* x, int64_t x_stride, int rows, int64_t blocks, uint8_t* group) {
   for (int64_t b = 0; b < blocks; ++b, x += 32, group += kActivationBytes * rows * kTerms) {
+    alignas(64) float amax[(kMaxTileTokens + kLanes - 1) / kLanes * kLanes] = {};
     for (int y = 0; y < rows; ++y) {
-      F32 v[32 / kLanes], whole[32 / kLanes];
-      F32 largest = zero(), difference = zero();  // x - x is 0, or NaN where x is no finite number, which max may lose
-      for (int i = 0; i < 32 / kLanes; ++i) {
-        v[i] = load(x + y * x_stride + i * kLanes);
-        largest = max(largest, abs(v[i]));
-        difference = add(difference, sub(v[i], v[i]));
-      }
-      const float amax = max_of(largest) + sum(difference);
-      const float scale = amax / 127.0f;
-      const F32 inverse = set1(amax > 1e-36f ? 127.0f / amax : 0.0f);  // below, 127 / amax overflows: counts as 0
-      for (int i = 0; i < 32 / kLanes; ++i) {
-        v[i] = mul(v[i], inverse);
-        whole[i] = max(round(v[i]), set1(-127.0f));  // max also turns NaN into a number
-      }
-      store_quantized(whole, scale, y * kTerms, rows * kTerms, group);
+      F32 largest = zero();
+      for (int i = 0; i < 32 / kLanes; ++i) largest = max_magnitude(largest, abs(load(x + y * x_stride + i * kLanes)));
+      amax[y] = max_of_magnitudes(largest);
+    }
+    alignas(64) float scale[sizeof(amax) / 4], steps[sizeof(amax) / 4];
+    for (int y = 0; y < rows; y += kLanes) {
+      const F32 top = load(amax + y);
+      // Infinite and no number: the same less itself is NaN. Of what is too small 127 / amax overflows: it counts as 0.
+      store(scale + y, add(div(top, set1(127.0f)), sub(top, top)));
+      store(steps + y, div(set1(127.0f), max(top, set1(1e-36f))));
+    }
+    for (int y = 0; y < rows; ++y) {
+      F32 v[32 / kLanes];
+      for (int i = 0; i < 32 / kLanes; ++i) v[i] = load(x + y * x_stride + i * kLanes);
+      const F32 in_steps = set1(amax[y] > 1e-36f ? steps[y] : 0.0f);
+      store_quantized(v, in_steps, scale[y], y * kTerms, rows * kTerms, group);
       if constexpr (kTerms == 2) {
         for (int i = 0; i < 32 / kLanes; ++i) {
           // What is left is at most half a step; a little more where v rounded up to 127.
-          whole[i] = max(min(round(mul(sub(v[i], whole[i]), set1(254.0f))), set1(127.0f)), set1(-127.0f));
+          v[i] = mul(v[i], in_steps);
+          v[i] = mul(sub(v[i], round(v[i])), set1(254.0f));
+          v[i] = max(min(v[i], set1(127.0f)), set1(-127.0f));
         }
-        store_quantized(whole, scale / 254.0f, y * kTerms + 1, rows * kTerms, group);
+        store_quantized(v, set1(1.0f), scale[y] / 254.0f, y * kTerms + 1, rows * kTerms, group);
       }
     }
   }

@@ -17,6 +17,16 @@ INGLE_INLINE F32 min(F32 a, F32 b) { return vbslq_f32(vcltq_f32(a, b), a, b); }
 INGLE_INLINE F32 max(F32 a, F32 b) { return vbslq_f32(vcgtq_f32(a, b), a, b); }
 INGLE_INLINE F32 round(F32 a) { return vrndnq_f32(a); }
 INGLE_INLINE F32 abs(F32 a) { return vabsq_f32(a); }
+// The larger of two numbers that are not negative, by their bits: NaN is the largest of all.
+INGLE_INLINE F32 max_magnitude(F32 a, F32 b) {
+  return vreinterpretq_f32_u32(vmaxq_u32(vreinterpretq_u32_f32(a), vreinterpretq_u32_f32(b)));
+}
+INGLE_INLINE float max_of_magnitudes(F32 a) {
+  const uint32_t bits = vmaxvq_u32(vreinterpretq_u32_f32(a));
+  float largest;
+  __builtin_memcpy(&largest, &bits, 4);
+  return largest;
+}
 INGLE_INLINE float sum(F32 a) { return vaddvq_f32(a); }
 INGLE_INLINE float max_of(F32 a) { return vmaxnmvq_f32(a); }
 INGLE_INLINE F32 load_half(const uint16_t* p) { return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p))); }

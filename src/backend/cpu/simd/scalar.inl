@@ -54,6 +54,21 @@ INGLE_INLINE F32 abs(F32 a) {
   INGLE_EACH_LANE r.v[i] = __builtin_fabsf(a.v[i]);
   return r;
 }
+INGLE_INLINE uint32_t float_bits(float x) {
+  uint32_t bits;
+  __builtin_memcpy(&bits, &x, 4);
+  return bits;
+}
+// The larger of two numbers that are not negative, by their bits: NaN is the largest of all.
+INGLE_INLINE F32 max_magnitude(F32 a, F32 b) {
+  INGLE_EACH_LANE a.v[i] = float_bits(a.v[i]) > float_bits(b.v[i]) ? a.v[i] : b.v[i];
+  return a;
+}
+INGLE_INLINE float max_of_magnitudes(F32 a) {
+  float r = a.v[0];
+  INGLE_EACH_LANE r = float_bits(a.v[i]) > float_bits(r) ? a.v[i] : r;
+  return r;
+}
 INGLE_INLINE float sum(F32 a) {
   return ((a.v[0] + a.v[4]) + (a.v[2] + a.v[6])) + ((a.v[1] + a.v[5]) + (a.v[3] + a.v[7]));
 }

@@ -18,6 +18,14 @@ INGLE_INLINE F32 round(F32 a) { return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEA
 INGLE_INLINE F32 abs(F32 a) {
   return _mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(a), _mm512_set1_epi32(0x7fffffff)));
 }
+// The larger of two numbers that are not negative, by their bits: NaN is the largest of all.
+INGLE_INLINE F32 max_magnitude(F32 a, F32 b) {
+  return _mm512_castsi512_ps(_mm512_max_epi32(_mm512_castps_si512(a), _mm512_castps_si512(b)));
+}
+INGLE_INLINE float max_of_magnitudes(F32 a) {
+  const __m512i bits = _mm512_castps_si512(a);
+  return max8_of_magnitudes(_mm256_max_epi32(_mm512_castsi512_si256(bits), _mm512_extracti64x4_epi64(bits, 1)));
+}
 INGLE_INLINE float sum(F32 a) {
   const __m256 low = _mm512_castps512_ps256(a);
   const __m256 high = _mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(a), 1));

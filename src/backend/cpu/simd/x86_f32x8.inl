@@ -16,6 +16,11 @@ INGLE_INLINE F32 min(F32 a, F32 b) { return _mm256_min_ps(a, b); }
 INGLE_INLINE F32 max(F32 a, F32 b) { return _mm256_max_ps(a, b); }
 INGLE_INLINE F32 round(F32 a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
 INGLE_INLINE F32 abs(F32 a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+// The larger of two numbers that are not negative, by their bits: NaN is the largest of all.
+INGLE_INLINE F32 max_magnitude(F32 a, F32 b) {
+  return _mm256_castsi256_ps(_mm256_max_epi32(_mm256_castps_si256(a), _mm256_castps_si256(b)));
+}
+INGLE_INLINE float max_of_magnitudes(F32 a) { return max8_of_magnitudes(_mm256_castps_si256(a)); }
 INGLE_INLINE float sum(F32 a) { return sum8(a); }
 INGLE_INLINE float max_of(F32 a) { return max8(a); }
 INGLE_INLINE F32 load_half(const uint16_t* p) {
