@@ -165,6 +165,7 @@ class CountedSession : public testing::Test {
   SessionOptions options(int64_t micro_batch = 512) {
     SessionOptions options;
     options.micro_batch = micro_batch;
+    options.cache_type_k = options.cache_type_v = "f16";  // two bytes a number and nothing else
     options.count_work = [this](const StepWork& work) { steps_.push_back(work); };
     return options;
   }
