@@ -3,7 +3,7 @@
 
 Needs a Python with `llama-cpp-python` (0.3.36 was used; build it with CMAKE_ARGS=-DGGML_NATIVE=ON) and numpy.
 
-  compare_llama_cpp.py speed MODEL [--ingle PROGRAM] [--ingle-arguments "--all-rows"] [--threads 1,2] [--prompt 128,512,2048]
+  compare_llama_cpp.py speed MODEL [--ingle PROGRAM] [--ingle-arguments=--all-rows] [--threads 1,2] [--prompt 128,512,2048]
                              [--generate 128] [--rounds 5]
       One round runs every test once in each engine, in ABBA order; a Markdown table of medians and quartiles is printed.
       llama.cpp at its best settings here: flash attention on, its own weight repacking, f16 cache, micro-batch 512.
