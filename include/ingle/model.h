@@ -18,7 +18,8 @@
 namespace ingle {
 
 // Where weights are kept. Packed is fast and takes their size in memory; mapped reads the file's pages and packs a part
-// of a matrix whenever it is used: the same results, slowly, in next to no memory.
+// of a matrix whenever it is used: slowly, in next to no memory. Results are the same bits where the packed product is
+// an int8 one, and the same to f32 rounding elsewhere (float weights, and everything in exact precision).
 enum class WeightMemory {
   kAuto,  // packed where available memory holds it, else mapped, with a warning
   kPacked,

@@ -214,7 +214,7 @@ class Backend {
   virtual std::string_view name() const noexcept = 0;  // "cpu"
   virtual std::string description() const = 0;         // "avx512_vnni, 2 threads"
   // Copies a weight into the device's layout. Any format; throws Error{kUnsupported} naming the tensor for one it
-  // cannot use. With kMapped nothing is copied: a part is packed whenever it is used, with the same results, slowly;
+  // cannot use. With kMapped nothing is copied: a part is packed whenever it is used, slowly;
   // the view must outlive the matrix.
   virtual std::unique_ptr<Matrix> pack(std::string name, const ConstTensorView& w,
                                        WeightPlace place = WeightPlace::kPacked) = 0;

@@ -193,7 +193,7 @@ std::unique_ptr<CpuMatrix> map_matrix(std::string name, const ConstTensorView& w
   } else {
     m->layout = fmt::format("{} rows of the mapped file, decoded to f32 per use, f32 product", type);
   }
-  m->reason = "memory does not hold the model packed";
+  m->reason = "weights stay in the mapped file";
   return m;
 }
 
