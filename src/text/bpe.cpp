@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <queue>
 
 #include "base/error.h"
 #include "text/byte_alphabet.h"
@@ -15,9 +14,6 @@
 
 namespace ingle {
 namespace {
-
-// Up to here rescanning all pairs after each merge is faster than a heap.
-constexpr size_t kShortWord = 48;
 
 // Through the byte alphabet. False when a character is not in it; it is then copied as it is.
 bool append_alphabet_bytes(std::string_view text, std::string& out) {
@@ -39,22 +35,10 @@ bool append_alphabet_bytes(std::string_view text, std::string& out) {
 }  // namespace
 
 struct BpeTokenizer::Scratch {
-  struct Symbol {
-    TokenId id;  // -1: joined into one further left
-    uint32_t previous, next;
-  };
-  struct Candidate {
-    uint32_t rank, left;
-    TokenId left_id, right_id;  // what it was made for; if either has changed since, it is stale
-
-    // Of a max-heap, so the smallest rank, then the leftmost, comes first.
-    bool operator<(const Candidate& other) const { return rank != other.rank ? rank > other.rank : left > other.left; }
-  };
   PreTokenizer::Scratch pre;
   std::vector<size_t> ends;
   std::vector<TokenId> symbols;
-  std::vector<Symbol> linked;
-  std::vector<Candidate> heap;
+  BpeMerges::Scratch merging;
 };
 
 std::unique_ptr<const Tokenizer> BpeTokenizer::create(Vocabulary v) {
@@ -157,6 +141,7 @@ void BpeTokenizer::find_byte_tokens() {
 void BpeTokenizer::read_merges() {
   const std::vector<std::string>& lines = vocabulary().merges;
   if (lines.empty()) warn("tokenizer.ggml.merges: missing or empty");
+  cuts_at_marks_ = pre_.flags().raw_utf8 && !pre_.flags().ignore_merges && words_.find(kSpaceMark) >= 0;
   size_t ignored = 0, example = 0;
   std::string joined;
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -167,7 +152,8 @@ void BpeTokenizer::read_merges() {
       joined.assign(line.substr(0, space)).append(line.substr(space + 1));
       const auto result = find(joined);
       if (left && right && result) {
-        merges_.insert(*left, *right, {static_cast<uint32_t>(i), *result});
+        merges_.add(*left, *right, static_cast<uint32_t>(i), *result);
+        if (line.substr(space + 1, kSpaceMark.size()) == kSpaceMark) cutter_.joins_after(line[space - 1]);
         continue;
       }
     }
@@ -209,7 +195,12 @@ void BpeTokenizer::encode_words(std::string_view text, Scratch& scratch, std::ve
   pre_.split(text, scratch.pre, scratch.ends);
   size_t begin = 0;
   for (size_t end : scratch.ends) {
-    encode_word(text.substr(begin, end - begin), scratch, out);
+    const std::string_view word = text.substr(begin, end - begin);
+    for (size_t from = 0; from < word.size();) {
+      const size_t to = cuts_at_marks_ ? cutter_.word_end(word, from) : word.size();
+      encode_word(word.substr(from, to - from), scratch, out);
+      from = to;
+    }
     begin = end;
   }
 }
@@ -223,9 +214,9 @@ void BpeTokenizer::encode_word(std::string_view word, Scratch& scratch, std::vec
     return;
   }
   start_symbols(word, scratch);
-  const size_t before = out.size();
-  merge(scratch, out);
-  if (id >= 0 && out.size() == before + 1 && out.back() == id) whole_.insert(id);
+  merges_.apply(scratch.symbols, scratch.merging);
+  if (id >= 0 && scratch.symbols.size() == 1 && scratch.symbols.front() == id) whole_.insert(id);
+  out.insert(out.end(), scratch.symbols.begin(), scratch.symbols.end());
 }
 
 // One symbol a byte, or a character. What has no token is left out before merging, so its neighbours may join.
@@ -258,75 +249,6 @@ void BpeTokenizer::start_symbols(std::string_view word, Scratch& scratch) const 
     }
     word.remove_prefix(length);
   }
-}
-
-void BpeTokenizer::merge(Scratch& scratch, std::vector<TokenId>& out) const {
-  if (scratch.symbols.size() <= kShortWord) {
-    merge_short(scratch.symbols);
-  } else {
-    merge_long(scratch);
-  }
-  out.insert(out.end(), scratch.symbols.begin(), scratch.symbols.end());
-}
-
-void BpeTokenizer::merge_short(std::vector<TokenId>& symbols) const {
-  constexpr Merge kNone{UINT32_MAX, -1};
-  Merge merges[kShortWord];  // of symbol i with the next
-  const auto look_up = [&](size_t i) {
-    const Merge* found = i + 1 < symbols.size() ? merges_.find(symbols[i], symbols[i + 1]) : nullptr;
-    return found != nullptr ? *found : kNone;
-  };
-  for (size_t i = 0; i < symbols.size(); ++i) merges[i] = look_up(i);
-  while (symbols.size() > 1) {
-    size_t best = 0;
-    for (size_t i = 1; i + 1 < symbols.size(); ++i) {
-      if (merges[i].rank < merges[best].rank) best = i;
-    }
-    if (merges[best].result < 0) return;
-    symbols[best] = merges[best].result;
-    std::move(merges + best + 2, merges + symbols.size(), merges + best + 1);
-    symbols.erase(symbols.begin() + static_cast<ptrdiff_t>(best) + 1);
-    merges[best] = look_up(best);
-    if (best > 0) merges[best - 1] = look_up(best - 1);
-  }
-}
-
-// The same in O(n log n): symbols in a linked list, candidates in a heap, stale ones dropped when they come up.
-void BpeTokenizer::merge_long(Scratch& scratch) const {
-  constexpr uint32_t kEnd = UINT32_MAX;
-  const size_t n = scratch.symbols.size();
-  if (n >= kEnd) throw_error(ErrorCode::kInvalidArgument, "text: a word of {} bytes is too long", n);
-  auto& linked = scratch.linked;
-  auto& heap = scratch.heap;
-  linked.clear();
-  heap.clear();
-  for (uint32_t i = 0; i < n; ++i) {
-    linked.push_back({scratch.symbols[i], i == 0 ? kEnd : i - 1, i + 1 == n ? kEnd : i + 1});
-  }
-  const auto push = [&](uint32_t left) {
-    const TokenId a = linked[left].id, b = linked[linked[left].next].id;
-    if (const Merge* found = merges_.find(a, b)) {
-      heap.push_back({found->rank, left, a, b});
-      std::push_heap(heap.begin(), heap.end());
-    }
-  };
-  for (uint32_t i = 0; i + 1 < n; ++i) push(i);
-  while (!heap.empty()) {
-    std::pop_heap(heap.begin(), heap.end());
-    const Scratch::Candidate c = heap.back();
-    heap.pop_back();
-    Scratch::Symbol& left = linked[c.left];
-    if (left.id != c.left_id || left.next == kEnd || linked[left.next].id != c.right_id) continue;
-    Scratch::Symbol& right = linked[left.next];
-    left.id = merges_.find(c.left_id, c.right_id)->result;
-    right.id = -1;
-    left.next = right.next;
-    if (left.next != kEnd) linked[left.next].previous = c.left;
-    if (left.previous != kEnd) push(left.previous);
-    if (left.next != kEnd) push(c.left);
-  }
-  scratch.symbols.clear();
-  for (uint32_t i = 0; i != kEnd; i = linked[i].next) scratch.symbols.push_back(linked[i].id);
 }
 
 }  // namespace ingle

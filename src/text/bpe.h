@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "text/bpe_merges.h"
 #include "text/pre_tokenizers.h"
+#include "text/space_mark.h"
 #include "text/token_map.h"
 #include "text/tokenizer_base.h"
 #include "text/whole_memo.h"
@@ -23,10 +25,6 @@ class BpeTokenizer final : public TokenizerBase {
   BpeTokenizer(Vocabulary vocabulary, PreTokenizer pre, const Traits& traits);
 
  private:
-  struct Merge {
-    uint32_t rank = 0;
-    TokenId result = 0;
-  };
   struct Scratch;
 
   void encode_fragment(std::string_view text, bool after_special, std::vector<TokenId>& out) const override;
@@ -41,15 +39,14 @@ class BpeTokenizer final : public TokenizerBase {
   void encode_words(std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const;
   void encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
   void start_symbols(std::string_view word, Scratch& scratch) const;
-  void merge(Scratch& scratch, std::vector<TokenId>& out) const;
-  void merge_short(std::vector<TokenId>& symbols) const;
-  void merge_long(Scratch& scratch) const;
 
   PreTokenizer pre_;
   std::string pool_;               // the bytes of all tokens, one after another
   std::vector<size_t> pool_ends_;  // where each one ends
   TextMap words_;                  // from bytes to ordinary tokens
-  PairMap<Merge> merges_;
+  BpeMerges merges_;
+  bool cuts_at_marks_ = false;
+  MarkCutter cutter_;
   std::array<TokenId, 256> byte_tokens_;  // -1: the vocabulary lacks it
   WholeMemo whole_;
 };

@@ -1,8 +1,8 @@
 // A symbol is a stretch of the text; joining two neighbours is a longer stretch, looked up among the tokens. The pair
 // with the highest score is joined first, of equal ones the leftmost.
 //
-// Nothing is ever joined across a space unless some token holds that byte and a space after it; so the text is cut
-// there, which changes no result, keeps the heap small, and lets a word that is a token be looked up whole.
+// The text is cut before spaces where nothing can join, which keeps the heap small and lets a word that is a token be
+// looked up whole.
 #include "text/spm.h"
 
 #include <fmt/format.h>
@@ -72,7 +72,7 @@ void SpmTokenizer::read_words() {
     words_.insert(text, id);
     longest_ = std::max(longest_, text.size());
     for (size_t i = text.find(kSpaceMark, 1); i != std::string::npos; i = text.find(kSpaceMark, i + 1)) {
-      before_space_.set(static_cast<unsigned char>(text[i - 1]));
+      cutter_.joins_after(text[i - 1]);
     }
   }
   if (too_long > 0) {
@@ -102,17 +102,10 @@ void SpmTokenizer::encode_fragment(std::string_view fragment, bool after_special
   append_marked(fragment, text);
   Scratch scratch;
   for (size_t begin = 0; begin < text.size();) {
-    const size_t end = word_end(text, begin);
+    const size_t end = cutter_.word_end(text, begin);
     encode_word(std::string_view(text).substr(begin, end - begin), scratch, out);
     begin = end;
   }
-}
-
-size_t SpmTokenizer::word_end(std::string_view text, size_t begin) const noexcept {
-  for (size_t i = text.find(kSpaceMark, begin + 1); i != std::string_view::npos; i = text.find(kSpaceMark, i + 1)) {
-    if (!before_space_[static_cast<unsigned char>(text[i - 1])]) return i;
-  }
-  return text.size();
 }
 
 void SpmTokenizer::encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const {

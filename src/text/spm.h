@@ -2,10 +2,10 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <string>
 #include <vector>
 
+#include "text/space_mark.h"
 #include "text/token_map.h"
 #include "text/tokenizer_base.h"
 #include "text/whole_memo.h"
@@ -27,15 +27,14 @@ class SpmTokenizer final : public TokenizerBase {
 
   void read_words();
   void find_byte_tokens();
-  size_t word_end(std::string_view text, size_t begin) const noexcept;
   void encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
   void merge(std::string_view word, Scratch& scratch) const;
   void append_bytes(std::string_view character, Scratch& scratch, std::vector<TokenId>& out) const;
 
   bool add_space_prefix_;
-  size_t longest_ = 0;                    // bytes of the longest token that merging may make
-  TextMap words_;                         // tokens that text may become
-  std::bitset<256> before_space_;         // bytes that stand before a U+2581 inside some token
+  size_t longest_ = 0;  // bytes of the longest token that merging may make
+  TextMap words_;       // tokens that text may become
+  MarkCutter cutter_;
   std::array<TokenId, 256> byte_tokens_;  // -1: the vocabulary lacks it
   WholeMemo whole_;
 };
