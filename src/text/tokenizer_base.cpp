@@ -85,8 +85,10 @@ void check_vocabulary(Vocabulary& v) {
 TokenizerBase::TokenizerBase(Vocabulary vocabulary, const Traits& traits)
     : vocabulary_(std::move(vocabulary)),
       by_text_(map_by_text(vocabulary_, warnings_)),
-      ids_(find_special_ids(
-          vocabulary_, traits.ids, [this](std::string_view text) { return find(text); }, warnings_)),
+      ids_(traits.roles_by_text
+               ? find_special_ids(
+                     vocabulary_, traits.ids, [this](std::string_view text) { return find(text); }, warnings_)
+               : SpecialIds{.unknown = traits.ids.unknown}),
       add_bos_(traits.force_bos || vocabulary_.add_bos.value_or(traits.add_bos)),
       add_eos_(vocabulary_.add_eos.value_or(traits.add_eos)),
       add_separator_(traits.add_separator),

@@ -25,6 +25,7 @@ class TokenizerBase : public Tokenizer {
     bool force_bos = false;      // whatever the file says
     bool mask_strips = false;    // <mask> takes the white space before it along
     bool spaces_marked = false;  // U+2581 and ' ' are one character to this model
+    bool roles_by_text = true;   // tokens that the file gives no role are found by their texts
   };
 
   std::vector<TokenId> encode(std::string_view text, EncodeOptions options) const final;
