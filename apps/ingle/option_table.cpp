@@ -532,9 +532,41 @@ constexpr Option kTokenize[] = {
     {.name = "prompt", .short_name = "p", .kind = kText, .value_name = "TEXT", .help = "Text to cut into tokens"},
     {.name = "file", .short_name = "f", .kind = kFile, .value_name = "FILE", .help = "Its text; '-' reads stdin"},
     {.name = "ids", .help = "Print the ids only, on one line"},
+    {.name = "count", .help = "Print only how many there are"},
     {.name = "json", .help = "Print one JSON object"},
     {.name = "special", .help = "Read control tokens written out in the text as such: <|im_start|>"},
     {.name = "no-bos", .help = "Leave out the tokens that the model wants at the beginning and end"},
+};
+
+constexpr Option kTemplate[] = {
+    {.name = "prompt",
+     .short_name = "p",
+     .kind = kText,
+     .value_name = "TEXT",
+     .help = "A conversation of this message"},
+    {.name = "system", .kind = kText, .value_name = "TEXT", .help = "Instructions that come before it"},
+    {.name = "file",
+     .short_name = "f",
+     .kind = kFile,
+     .value_name = "FILE",
+     .help = "A conversation as JSON: its messages, or an object with messages, tools and other variables; '-' reads "
+             "stdin"},
+    {.name = "tools", .kind = kFile, .value_name = "FILE", .help = "Tools the model may call, a JSON array"},
+    {.name = "arg",
+     .kind = kText,
+     .value_name = "NAME=VALUE",
+     .help = "A variable of the template, as enable_thinking=false: JSON, or else a text; may be given several times",
+     .repeatable = true},
+    {.name = "no-generation-prompt", .help = "Leave out the beginning of an answer"},
+    {.name = "variant",
+     .kind = kText,
+     .value_name = "NAME",
+     .fallback_note = "tool_use where there are tools and the file has it",
+     .help = "Which of a file's templates, where it has several"},
+    {.name = "features", .help = "List what the template supports, found out by rendering small conversations"},
+    {.name = "source", .help = "Print the template itself"},
+    {.name = "ids", .help = "Print the ids of the rendered text's tokens"},
+    {.name = "json", .help = "Print one JSON object"},
 };
 
 }  // namespace
@@ -556,5 +588,6 @@ const OptionGroup kEmbedOptions{"Texts and output", kEmbed};
 const OptionGroup kScoreOptions{"Text and output", kScore};
 const OptionGroup kInspectOptions{"Output", kInspect};
 const OptionGroup kTokenizeOptions{"Text and output", kTokenize};
+const OptionGroup kTemplateOptions{"Conversation and output", kTemplate};
 
 }  // namespace ingle::app

@@ -25,5 +25,6 @@ extern const OptionGroup kEmbedOptions;
 extern const OptionGroup kScoreOptions;
 extern const OptionGroup kInspectOptions;
 extern const OptionGroup kTokenizeOptions;
+extern const OptionGroup kTemplateOptions;
 
 }  // namespace ingle::app

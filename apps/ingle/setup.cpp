@@ -71,16 +71,20 @@ EngineOptions engine_options(const Arguments& arguments, int64_t threads) {
                                                                 : 0);
   options.isa = arguments.text("isa");
   options.exact = arguments.flag("exact");
+  options.log = log_to_stderr(arguments);
+  return options;
+}
+
+std::function<void(LogLevel, std::string_view)> log_to_stderr(const Arguments& arguments) {
   // A message may come while a progress bar stands in the line: it takes the bar's place.
-  options.log = [verbose = arguments.flag("verbose"), clear = stderr_is_terminal() ? "\r\x1b[K" : ""](
-                    LogLevel level, std::string_view message) {
+  return [verbose = arguments.flag("verbose"), clear = stderr_is_terminal() ? "\r\x1b[K" : ""](
+             LogLevel level, std::string_view message) {
     if (level == LogLevel::kWarning) {
       note("{}ingle: warning: {}", clear, printable(message));
     } else if (verbose) {
       note("{}{}", clear, printable(message));
     }
   };
-  return options;
 }
 
 std::filesystem::path model_path(const Arguments& arguments) {

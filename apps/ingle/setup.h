@@ -3,6 +3,7 @@
 
 #include <boost/json/object.hpp>
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "apps/ingle/options.h"
@@ -12,6 +13,9 @@ namespace ingle::app {
 
 // Takes over --threads, --isa, --exact, --verbose. `threads` overrides where a command has its own list of them.
 EngineOptions engine_options(const Arguments& arguments, int64_t threads = 0);
+
+// Warnings, and with --verbose everything.
+std::function<void(LogLevel, std::string_view)> log_to_stderr(const Arguments& arguments);
 
 // The MODEL argument or --model. Throws Error: kInvalidArgument (neither or both), kNotFound.
 std::filesystem::path model_path(const Arguments& arguments);

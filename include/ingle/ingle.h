@@ -7,6 +7,7 @@
 #include "ingle/generate.h"
 #include "ingle/inspect.h"
 #include "ingle/model.h"
+#include "ingle/prompt_template.h"
 #include "ingle/sampling.h"
 #include "ingle/session.h"
 #include "ingle/synthetic.h"

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ingle/engine.h"
+#include "ingle/prompt_template.h"
 #include "ingle/sampling.h"
 
 namespace ingle {
@@ -44,17 +45,6 @@ struct ModelInfo {
 struct TokenizeOptions {
   bool add_special = true;     // the begin/end tokens the model wants
   bool parse_special = false;  // control tokens written out in the text become tokens
-};
-
-struct ChatMessage {
-  std::string role;  // "system", "user", "assistant", "tool"
-  std::string content;
-};
-
-struct ChatRequest {
-  std::vector<ChatMessage> messages;
-  bool add_generation_prompt = true;
-  std::vector<std::pair<std::string, std::string>> arguments;  // extra template variables; values are JSON text
 };
 
 // One line of --explain: which layout and kernels serve a tensor, and why.
@@ -98,9 +88,11 @@ class Model {
   bool is_end_of_generation(TokenId id) const;
 
   // The prompt for a conversation, by the file's chat template; ChatML where the file has none. What comes from
-  // messages is never parsed for control tokens. Throws Error{kInvalidArgument} with the template's own complaint.
+  // messages is never parsed for control tokens. Throws what PromptTemplate does; also Error{kInvalidFile} when the
+  // file's template is broken, which open() only warns of.
   std::vector<TokenId> tokenize_chat(const ChatRequest& request) const;
   std::string render_chat(const ChatRequest& request) const;
+  const PromptTemplate& prompt_template() const;
 
   // The sampler options the file recommends (general.sampling.*) over the given ones; returns the names of those it
   // set.

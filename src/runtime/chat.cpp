@@ -1,53 +1,24 @@
 #include "runtime/chat.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
-#include <chrono>
 
-#include "base/error.h"
+#include "runtime/prompt_template_impl.h"
 
 namespace ingle {
-namespace {
 
-namespace json = boost::json;
-
-// What most models that come without a template were trained on.
-constexpr std::string_view kChatMl =
-    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "
-    "'\\n' }}"
-    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
-
-json::object template_variables(const ChatRequest& request, const Tokenizer& tokenizer) {
-  json::array messages;
-  for (const ChatMessage& message : request.messages)
-    messages.push_back(json::object{{"role", message.role}, {"content", message.content}});
-
-  json::object variables;
-  variables["messages"] = normalize_messages(messages);
-  variables["add_generation_prompt"] = request.add_generation_prompt;
-  // There, and none: what transformers passes when it has neither.
-  variables["tools"] = nullptr;
-  variables["documents"] = nullptr;
-  const auto text_of = [&](std::optional<TokenId> id) { return id ? tokenizer.text(*id) : std::string(); };
-  variables["bos_token"] = text_of(tokenizer.bos());
-  variables["eos_token"] = text_of(tokenizer.eos());
-  variables["pad_token"] = text_of(tokenizer.padding());
-  for (const auto& [name, value] : request.arguments) {
-    json::error_code error;
-    json::value parsed = json::parse(value, error);
-    if (error) {
-      throw_error(ErrorCode::kInvalidArgument, "template argument '{}': {} is not JSON ({})", name, value,
-                  error.message());
-    }
-    variables[name] = std::move(parsed);
-  }
-  return variables;
+PromptTemplate::SpecialTokens special_tokens(const Tokenizer& tokenizer) {
+  PromptTemplate::SpecialTokens tokens;
+  const auto add = [&](const char* name, std::optional<TokenId> id) {
+    if (id) tokens.emplace_back(name, tokenizer.text(*id));
+  };
+  add("bos_token", tokenizer.bos());
+  add("eos_token", tokenizer.eos());
+  add("pad_token", tokenizer.padding());
+  return tokens;
 }
 
-}  // namespace
-
-Chat::Chat(std::string_view source, const Tokenizer& tokenizer)
-    : tokenizer_(&tokenizer), template_(ChatTemplate::parse(source.empty() ? kChatMl : source)) {
+Chat::Chat(std::string source, const Tokenizer& tokenizer)
+    : tokenizer_(&tokenizer), template_(std::move(source), special_tokens(tokenizer)) {
   for (TokenId id = 0; id < tokenizer.size(); ++id) {
     if (tokenizer.kind(id) == TokenKind::kControl && !tokenizer.text(id).empty())
       control_.emplace_back(tokenizer.text(id), id);
@@ -57,24 +28,6 @@ Chat::Chat(std::string_view source, const Tokenizer& tokenizer)
     if (first(a.first) != first(b.first)) return first(a.first) < first(b.first);
     return a.first.size() > b.first.size();
   });
-}
-
-std::vector<ChatTemplate::Span> Chat::render_spans(const ChatRequest& request) const {
-  std::vector<ChatTemplate::Span> spans =
-      template_.render_spans(template_variables(request, *tokenizer_), std::chrono::system_clock::now());
-  // Gemma 4's first templates could close a turn and forget to open the model's. What a message says does not count.
-  constexpr std::string_view kClosed = "<turn|>\n", kOpened = "<|turn>model\n";
-  std::string end;
-  for (auto span = spans.rbegin(); span != spans.rend() && span->trusted && end.size() < kClosed.size(); ++span)
-    end.insert(0, span->text);
-  if (request.add_generation_prompt && end.ends_with(kClosed)) spans.push_back({std::string(kOpened), true});
-  return spans;
-}
-
-std::string Chat::render(const ChatRequest& request) const {
-  std::string text;
-  for (const ChatTemplate::Span& span : render_spans(request)) text += span.text;
-  return text;
 }
 
 std::vector<Chat::Match> Chat::find_control_tokens(std::string_view text, const std::vector<bool>& trusted) const {
@@ -102,7 +55,7 @@ std::vector<Chat::Match> Chat::find_control_tokens(std::string_view text, const 
 std::vector<TokenId> Chat::tokenize(const ChatRequest& request) const {
   std::string text;
   std::vector<bool> trusted;
-  for (const ChatTemplate::Span& span : render_spans(request)) {
+  for (const ChatTemplate::Span& span : template_.impl().render_spans(request)) {
     text += span.text;
     trusted.resize(text.size(), span.trusted);
   }

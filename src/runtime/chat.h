@@ -8,23 +8,24 @@
 #include <utility>
 #include <vector>
 
-#include "ingle/model.h"
-#include "text/chat_template.h"
+#include "ingle/prompt_template.h"
 #include "text/tokenizer.h"
 
 namespace ingle {
 
+// Under the names transformers gives them. One that the vocabulary lacks is undefined in a template, not empty.
+PromptTemplate::SpecialTokens special_tokens(const Tokenizer& tokenizer);
+
 class Chat {
  public:
   // `source`: the template; empty: ChatML. Throws Error{kInvalidFile}. `tokenizer` must outlive this.
-  Chat(std::string_view source, const Tokenizer& tokenizer);
+  Chat(std::string source, const Tokenizer& tokenizer);
 
-  // Throw Error{kInvalidArgument}: the template's complaint, or an argument that is not JSON.
-  std::string render(const ChatRequest& request) const;
+  const PromptTemplate& prompt_template() const noexcept { return template_; }
+  // Throws what PromptTemplate::render does.
   std::vector<TokenId> tokenize(const ChatRequest& request) const;
 
  private:
-  std::vector<ChatTemplate::Span> render_spans(const ChatRequest& request) const;
   // Control tokens spelt in the text that overlap a byte for which trusted is false / lie in trusted bytes.
   struct Match {
     size_t begin, end;
@@ -34,7 +35,7 @@ class Chat {
   std::vector<Match> find_control_tokens(std::string_view text, const std::vector<bool>& trusted) const;
 
   const Tokenizer* tokenizer_;
-  ChatTemplate template_;
+  PromptTemplate template_;
   std::vector<std::pair<std::string_view, TokenId>> control_;  // by first byte, longest first
 };
 

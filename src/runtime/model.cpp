@@ -1,7 +1,6 @@
 #include "ingle/model.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <map>
 
@@ -12,12 +11,6 @@
 
 namespace ingle {
 namespace {
-
-std::string_view to_string(TokenKind kind) noexcept {
-  constexpr std::array<std::string_view, 7> kNames{"undefined",    "normal", "unknown", "control",
-                                                   "user-defined", "unused", "byte"};
-  return kNames[static_cast<size_t>(kind)];
-}
 
 // An array's largest entry, or the number.
 int64_t largest(const GgufFile& file, const std::string& key) {
@@ -97,7 +90,13 @@ Model::Impl::Impl(Engine& engine_, GgufFile opened, const ModelOptions& options)
   }
   for (const std::string& warning : tokenizer->warnings())
     engine->impl().log(LogLevel::kWarning, fmt::format("{}: {}", file.path(), warning));
-  chat.emplace(file.find_string("tokenizer.chat_template").value_or(""), *tokenizer);
+  // A model whose template is broken can still be measured and continue texts.
+  try {
+    chat.emplace(std::string(file.find_string("tokenizer.chat_template").value_or("")), *tokenizer);
+  } catch (const Error& error) {
+    engine->impl().log(LogLevel::kWarning, fmt::format("{}: {}", file.path(), error.what()));
+    chat_error = error;
+  }
   info.vocabulary = loaded.graph ? loaded.graph->hparams().vocab : tokenizer->size();
 }
 
@@ -159,8 +158,18 @@ bool Model::is_end_of_generation(TokenId id) const {
   return has_text(*impl_->tokenizer, id, impl_->info.vocabulary) && impl_->tokenizer->is_end_of_generation(id);
 }
 
-std::vector<TokenId> Model::tokenize_chat(const ChatRequest& request) const { return impl_->chat->tokenize(request); }
-std::string Model::render_chat(const ChatRequest& request) const { return impl_->chat->render(request); }
+namespace {
+
+const Chat& chat_of(const Model& model) {
+  if (!model.impl().chat) throw *model.impl().chat_error;
+  return *model.impl().chat;
+}
+
+}  // namespace
+
+std::vector<TokenId> Model::tokenize_chat(const ChatRequest& request) const { return chat_of(*this).tokenize(request); }
+std::string Model::render_chat(const ChatRequest& request) const { return prompt_template().render(request); }
+const PromptTemplate& Model::prompt_template() const { return chat_of(*this).prompt_template(); }
 
 std::vector<std::string> Model::apply_recommended_sampling(SamplerOptions& options) const {
   const GgufFile& file = impl_->file;

@@ -25,8 +25,9 @@ struct Model::Impl {
   GgufFile file;
   ModelInfo info;
   std::unique_ptr<const Tokenizer> tokenizer;
-  std::optional<Chat> chat;  // always there once constructed
-  LoadedModel loaded;        // empty for a vocabulary
+  std::optional<Chat> chat;         // absent: the file's template is broken
+  std::optional<Error> chat_error;  // then, why
+  LoadedModel loaded;               // empty for a vocabulary
 };
 
 ModelInfo describe_model(const GgufFile& file);

@@ -13,10 +13,7 @@ using unicode_tables::NfcProperties;
 constexpr char32_t kSyllables = 0xAC00, kLeads = 0x1100, kVowels = 0x1161, kTails = 0x11A7;
 constexpr int kLeadCount = 19, kVowelCount = 21, kTailCount = 28, kSyllableCount = 11172;
 
-const NfcProperties& properties(char32_t c) noexcept {
-  using namespace unicode_tables;
-  return kNfcProperties[kNfcPages[kNfcPage[c >> 8] * 256 + (c & 0xFF)]];
-}
+const NfcProperties& properties(char32_t c) noexcept { return nfc_properties(c); }
 
 struct Mark {
   char32_t code;
@@ -101,6 +98,11 @@ void compose_all(std::vector<Mark>& text) {
 }
 
 }  // namespace
+
+const NfcProperties& nfc_properties(char32_t c) noexcept {
+  using namespace unicode_tables;
+  return kNfcProperties[kNfcPages[kNfcPage[c >> 8] * 256 + (c & 0xFF)]];
+}
 
 bool is_nfc_quick(std::string_view text) noexcept {
   uint8_t last_class = 0;

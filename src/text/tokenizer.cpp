@@ -1,12 +1,20 @@
 // Which class reads which tokenizer.ggml.model.
 #include "text/tokenizer.h"
 
+#include <array>
+
 #include "base/error.h"
 #include "text/bpe.h"
 #include "text/spm.h"
 #include "text/tokenizer_base.h"
 
 namespace ingle {
+
+std::string_view to_string(TokenKind kind) noexcept {
+  constexpr std::array<std::string_view, 7> kNames{"undefined",    "normal", "unknown", "control",
+                                                   "user-defined", "unused", "byte"};
+  return kNames[static_cast<size_t>(kind)];
+}
 
 std::unique_ptr<const Tokenizer> Tokenizer::create(Vocabulary vocabulary) {
   // Ollama's files of Gemma 4 say "llama" and tell the pre-tokeniser.

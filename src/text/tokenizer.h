@@ -14,6 +14,7 @@ namespace ingle {
 using TokenId = int32_t;
 
 enum class TokenKind : uint8_t { kUndefined, kNormal, kUnknown, kControl, kUserDefined, kUnused, kByte };
+std::string_view to_string(TokenKind kind) noexcept;  // "normal", "control", ...
 
 // What the file says, as plain data. Filled by the loader from tokenizer.ggml.* keys; nothing in it is trusted yet.
 struct Vocabulary {
@@ -56,6 +57,8 @@ class Tokenizer {
   virtual std::optional<TokenId> eot() const noexcept = 0;
   virtual std::optional<TokenId> padding() const noexcept = 0;
   virtual bool adds_bos() const noexcept = 0;
+  // Whether a text and what follows a special token get a space in front, which decoding takes away.
+  virtual bool strips_leading_space() const noexcept = 0;
   virtual bool is_end_of_generation(TokenId id) const noexcept = 0;
   virtual std::span<const TokenId> end_of_generation() const noexcept = 0;
   // What was odd in the file (missing pre-tokeniser, id out of range), for the log.

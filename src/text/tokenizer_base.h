@@ -45,6 +45,7 @@ class TokenizerBase : public Tokenizer {
   std::span<const TokenId> end_of_generation() const noexcept final { return ids_.end_of_generation; }
   std::span<const std::string> warnings() const noexcept final { return warnings_; }
   std::span<const std::string> notes() const noexcept final { return notes_; }
+  bool strips_leading_space() const noexcept override { return false; }
 
  protected:
   // `vocabulary` has passed check_vocabulary.
@@ -56,9 +57,6 @@ class TokenizerBase : public Tokenizer {
   virtual void encode_fragment(std::string_view text, bool after_special, std::vector<TokenId>& out) const = 0;
   // Appends the bytes of an ordinary token.
   virtual void append_normal(TokenId id, std::string& out) const = 0;
-  // Whether decoding takes one space off the front.
-  virtual bool strips_leading_space() const noexcept { return false; }
-
   size_t index(TokenId id) const;  // throws Error{kInvalidArgument} when out of range
   const Vocabulary& vocabulary() const noexcept { return vocabulary_; }
   const SpecialIds& ids() const noexcept { return ids_; }

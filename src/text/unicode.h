@@ -44,4 +44,7 @@ extern const std::span<const Decomposition> kDecompositions;  // sorted by code,
 extern const std::span<const Composition> kCompositions;
 
 }  // namespace unicode_tables
+
+const unicode_tables::NfcProperties& nfc_properties(char32_t c) noexcept;
+
 }  // namespace ingle

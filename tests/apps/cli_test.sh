@@ -113,7 +113,33 @@ else
 fi
 "$ingle" bench --shape smollm2-135m -p 8 -r 1 --sequences 1,2 --ragged --mixed -o jsonl > "$work/out" 2> "$work/err"
 if [ "$(grep -c '"mixed":true' "$work/out")" -eq 4 ]; then passed=$((passed + 1)); else report 'bench --mixed: not four lines'; fi
+gives '^2  *655  *normal  *3  *8  *. w300.' tokenize "$work/synth.gguf" -p 'w12 w300'
+gives '^3$' tokenize "$work/synth.gguf" -p 'w12 w300' --count
+gives '"begin":3,"end":8}' tokenize "$work/synth.gguf" -p 'w12 w300' --json
 rm -f "$work/synth.gguf"
+
+# Templates
+printf '%s\n' '{% for m in messages %}' '[{{ m.role }}] {{ m.content }}' '{% endfor %}' '{{ messages[0].absent.name }}' > "$work/t.jinja"
+printf '%s' '{% for m in messages %}{{ m.content }}{% endfor %}{% if add_generation_prompt %}>{% endif %}{{ mood }}' > "$work/u.jinja"
+printf '{"messages": [{"role": "user", "content": "a"}], "mood": "!", "add_generation_prompt": false}' > "$work/c.json"
+"$ingle" template "$work/t.jinja" -p hi > "$work/out" 2> "$work/err"
+got=$?
+if grep -q '^>     4 | {{ messages' "$work/err"; then passed=$((passed + 1)); else report 'template: the line that fails is not shown'; fi
+sed -i '/^[> ] *[0-9]* | /d' "$work/err"
+judge 2 "line 4: 'dict object' has no attribute 'absent'" "$got" 'a template that fails'
+gives '^system message  *yes' template "$work/u.jinja"
+gives '"generation_prompt":{"begin":2,"text":">"}' template "$work/u.jinja" -p hi --json
+gives '^{"text":"a!",' template "$work/u.jinja" -f "$work/c.json" --json
+gives '"text":"a>7"' template "$work/u.jinja" -p a --arg mood=7 --json
+gives 'endfor' template "$work/u.jinja" --source
+refuses 4 'no JSON array of tools' template "$work/u.jinja" -p a --tools "$work/c.json"
+refuses 2 'is not NAME=VALUE' template "$work/u.jinja" -p a --arg mood
+refuses 3 'no chat template named' template "$work/u.jinja" -p a --variant rag
+printf '{%% if %%}' > "$work/t.jinja"
+"$ingle" template "$work/t.jinja" -p hi > "$work/out" 2> "$work/err"
+got=$?
+sed -i '/^[> ] *[0-9]* | /d' "$work/err"
+judge 4 'line 1: expected an expression' "$got" 'a template that cannot be read'
 
 # Files that are no models
 printf '' > "$work/empty.gguf"

@@ -12,7 +12,8 @@ constexpr std::string_view kCloses = "{% for m in messages %}<|turn>{{ m.role }}
 
 std::string render(std::string_view source, const std::string& content, bool add_generation_prompt) {
   const auto tokenizer = Tokenizer::create(test::byte_vocabulary({}, {"<|turn>", "<turn|>"}));
-  return Chat(source, *tokenizer)
+  return Chat(std::string(source), *tokenizer)
+      .prompt_template()
       .render({.messages = {{"user", content}}, .add_generation_prompt = add_generation_prompt, .arguments = {}});
 }
 

@@ -119,6 +119,18 @@ TEST_F(ModelText, ATemplatesComplaintAndBadArgumentsAreInvalidArguments) {
   EXPECT_NE(message(request).find("'tone'"), std::string::npos);
 }
 
+TEST_F(ModelText, AModelWithABrokenTemplateContinuesTextsAndRefusesConversations) {
+  const Model model = open_with([](GgufWriter& w) { w.set<std::string>("tokenizer.chat_template", "{% if %}"); });
+  EXPECT_FALSE(model.tokenize("the").empty());
+  try {
+    model.tokenize_chat(user("hi"));
+    FAIL() << "a broken template was used";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::kInvalidFile);
+    EXPECT_NE(std::string(e.what()).find("line 1: expected an expression"), std::string::npos) << e.what();
+  }
+}
+
 TEST_F(ModelText, IdsOutsideTheVocabularyAreRefused) {
   const Model model = open();
   for (TokenId id : {-1, 133, 2000000}) {

@@ -1,9 +1,9 @@
 #include "apps/ingle/chat/conversation.h"
 
-#include <algorithm>
 #include <boost/json.hpp>
 
 #include "apps/ingle/fail.h"
+#include "apps/ingle/json_reading.h"
 #include "apps/ingle/utf8.h"
 
 namespace ingle::app {
@@ -49,17 +49,7 @@ std::string to_text(const Conversation& conversation) {
 }
 
 Conversation parse_conversation(std::string_view text, std::string_view name) {
-  boost::json::error_code error;
-  boost::json::stream_parser parser;
-  const size_t taken = parser.write_some(text.data(), text.size(), error);
-  const bool rest_is_blank = text.find_first_not_of(" \t\r\n", taken) == text.npos;
-  if (error || !parser.done() || !rest_is_blank)
-    fail(ErrorCode::kInvalidFile, "{}: not JSON: {} in line {}", name,
-         error           ? error.message()
-         : rest_is_blank ? "ends too early"
-                         : "something follows",
-         1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(taken), '\n'));
-  const boost::json::value root = parser.release();
+  const boost::json::value root = parse_json(text, name);
   const boost::json::object* object = root.if_object();
   if (!object) fail(ErrorCode::kInvalidFile, "{}: not a saved conversation: no JSON object", name);
   if (string_of(*object, "format", name) != kFormat)

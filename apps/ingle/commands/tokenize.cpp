@@ -1,4 +1,4 @@
-// ingle tokenize: a text as the model sees it.
+// ingle tokenize: a text as the model sees it. Output is written as it is made: a text may be large.
 #include <boost/json.hpp>
 
 #include "apps/ingle/commands.h"
@@ -6,36 +6,83 @@
 #include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/setup.h"
-#include "apps/ingle/table.h"
 #include "apps/ingle/terminal.h"
 #include "apps/ingle/token_json.h"
+#include "ingle/tokenizer_file.h"
 
 namespace ingle::app {
 namespace {
 
-std::string as_json(const Model& model, const std::vector<TokenId>& ids) {
-  boost::json::array tokens;
-  for (const TokenId id : ids) tokens.push_back(token_json(model, id));
-  return json_text({{"count", ids.size()}, {"tokens", std::move(tokens)}}) + "\n";
+// Collects what is written, and writes it in large parts.
+class Output {
+ public:
+  template <class... Args>
+  void put(fmt::format_string<Args...> format, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), format, std::forward<Args>(args)...);
+    if (text_.size() >= kPart) flush();
+  }
+  void flush() {
+    write_stdout(text_);
+    text_.clear();
+  }
+
+ private:
+  static constexpr size_t kPart = 1 << 16;
+  std::string text_;
+};
+
+void print_ids(const std::vector<TokenId>& ids) {
+  Output out;
+  for (size_t i = 0; i < ids.size(); ++i) out.put("{}{}", i > 0 ? " " : "", ids[i]);
+  out.put("\n");
+  out.flush();
+}
+
+void print_json(const TokenizerFile& tokenizer, std::string_view text, const std::vector<TextToken>& tokens) {
+  Output out;
+  out.put(R"({{"count":{},"bytes":{},"tokens":[)", tokens.size(), text.size());
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    boost::json::object token = token_json(tokenizer, tokens[i].id);
+    token["begin"] = tokens[i].begin;
+    token["end"] = tokens[i].end;
+    out.put("{}{}", i > 0 ? "," : "", json_text(token));
+  }
+  out.put("]}}\n");
+  out.flush();
+}
+
+void print_table(const TokenizerFile& tokenizer, std::string_view text, const std::vector<TextToken>& tokens) {
+  const auto width = [](std::string_view title, auto most) {
+    return std::max(title.size(), fmt::formatted_size("{}", most));
+  };
+  const size_t position = width("position", tokens.size()), id = width("id", tokenizer.size()),
+               byte = width("begin", text.size());
+  constexpr size_t kKind = std::string_view("user-defined").size();
+  Output out;
+  out.put("{:{}}  {:{}}  {:{}}  {:{}}  {:{}}  piece\n", "position", position, "id", id, "kind", kKind, "begin", byte,
+          "end", byte);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    const TextToken& token = tokens[i];
+    out.put("{:<{}}  {:<{}}  {:<{}}  {:<{}}  {:<{}}  '{}'\n", i, position, token.id, id, tokenizer.token_kind(token.id),
+            kKind, token.begin, byte, token.end, byte, printable(tokenizer.piece(token.id, true)));
+  }
+  out.put("\n{} tokens, {} bytes\n", tokens.size(), text.size());
+  out.flush();
 }
 
 int tokenize_text(const Arguments& arguments) {
   const std::filesystem::path path = model_path(arguments);
   const std::string text = given_text(arguments);
-  Engine engine(engine_options(arguments));
-  const Model model = open_model(engine, path, arguments, true);
-  const std::vector<TokenId> ids =
-      model.tokenize(text, {.add_special = !arguments.flag("no-bos"), .parse_special = arguments.flag("special")});
-  if (arguments.flag("json")) {
-    write_stdout(as_json(model, ids));
+  const TokenizerFile tokenizer = TokenizerFile::open(path, {.log = log_to_stderr(arguments)});
+  const TokenizeOptions options{.add_special = !arguments.flag("no-bos"), .parse_special = arguments.flag("special")};
+  const std::vector<TokenId> ids = tokenizer.tokenize(text, options);
+  if (arguments.flag("count")) {
+    put("{}\n", ids.size());
   } else if (arguments.flag("ids")) {
-    put("{}\n", fmt::join(ids, " "));
+    print_ids(ids);
   } else {
-    Table table({"position", "id", "kind", "piece"}, 4);
-    for (size_t i = 0; i < ids.size(); ++i)
-      table.add({std::to_string(i), std::to_string(ids[i]), std::string(model.token_kind(ids[i])),
-                 fmt::format("'{}'", printable(model.piece(ids[i], true)))});
-    put("{}\n{} tokens, {} bytes\n", table.text(), ids.size(), text.size());
+    const std::vector<TextToken> tokens = tokenizer.locate(text, options, ids);
+    (arguments.flag("json") ? print_json : print_table)(tokenizer, text, tokens);
   }
   return kSuccess;
 }
@@ -43,18 +90,21 @@ int tokenize_text(const Arguments& arguments) {
 }  // namespace
 
 Command tokenize_command() {
-  return {{.name = "tokenize",
-           .summary = "cut a text into the model's tokens",
-           .description =
-               "Shows ids, kinds and pieces of the tokens of a text from -p, -f or standard input. Bytes that are no "
-               "whole character are shown as \\x and two digits.",
-           .positionals = {{.name = "MODEL",
-                            .help = "A GGUF file, or a catalogue name: smollm2",
-                            .kind = ValueKind::kFile}},
-           .groups = {&kModelOptions, &kTokenizeOptions, &kMachineOptions, &kGeneralOptions},
-           .examples = {{"ingle tokenize smollm2 -p \"Hello there\"", "a table"},
-                        {"ingle tokenize smollm2 --ids < text.txt | wc -w", "how many tokens a text has"}}},
-          tokenize_text};
+  return {
+      {.name = "tokenize",
+       .summary = "cut a text into the model's tokens",
+       .description =
+           "Shows ids, kinds and pieces of the tokens of a text from -p, -f or standard input, and the bytes of the "
+           "text (from begin up to end) that each stands for. Bytes that are no whole character are shown as \\x "
+           "and two digits. Only the vocabulary is read: files without tensors will do.",
+       .positionals = {{.name = "MODEL",
+                        .help = "A GGUF file, a tokenizer.json or its folder, or a catalogue name: smollm2",
+                        .kind = ValueKind::kFile}},
+       .groups = {&kModelOptions, &kTokenizeOptions, &kGeneralOptions},
+       .examples = {{"ingle tokenize smollm2 -p \"Hello there\"", "a table"},
+                    {"ingle tokenize smollm2 --count < text.txt", "how many tokens a text has"},
+                    {"ingle tokenize smollm2 --special -p \"<|im_start|>user\"", "control tokens read as such"}}},
+      tokenize_text};
 }
 
 }  // namespace ingle::app

@@ -1,0 +1,24 @@
+#include "apps/ingle/json_reading.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "apps/ingle/fail.h"
+
+namespace ingle::app {
+
+boost::json::value parse_json(std::string_view text, std::string_view name) {
+  boost::json::error_code error;
+  boost::json::stream_parser parser;
+  const size_t taken = parser.write_some(text.data(), text.size(), error);
+  const bool rest_is_blank = text.find_first_not_of(" \t\r\n", taken) == text.npos;
+  if (error || !parser.done() || !rest_is_blank)
+    fail(ErrorCode::kInvalidFile, "{}: not JSON: {} in line {}", name,
+         error           ? error.message()
+         : rest_is_blank ? "ends too early"
+                         : "something follows",
+         1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(taken), '\n'));
+  return parser.release();
+}
+
+}  // namespace ingle::app

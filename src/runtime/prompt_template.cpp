@@ -1,0 +1,109 @@
+#include "ingle/prompt_template.h"
+
+#include <algorithm>
+#include <boost/json.hpp>
+
+#include "base/error.h"
+#include "runtime/prompt_template_impl.h"
+
+namespace ingle {
+namespace {
+
+namespace json = boost::json;
+
+// What most models that come without a template were trained on.
+constexpr std::string_view kChatMl =
+    "{% for message in messages %}{{ '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + "
+    "'\\n' }}"
+    "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
+
+constexpr size_t kMaxDepth = 100;  // of what comes as JSON
+
+json::value parse_json(const std::string& text, const std::string& what) {
+  json::parse_options options;
+  options.max_depth = kMaxDepth;
+  json::error_code error;
+  json::value value = json::parse(text, error, {}, options);
+  if (error) {
+    throw_error(ErrorCode::kInvalidArgument, "{}: {} is not JSON ({})", what,
+                text.size() > 80 ? text.substr(0, 80) + "..." : text, error.message());
+  }
+  return value;
+}
+
+json::array messages_of(const ChatRequest& request) {
+  if (!request.messages_json.empty()) {
+    json::value value = parse_json(request.messages_json, "messages");
+    if (!value.is_array()) throw_error(ErrorCode::kInvalidArgument, "messages: not an array");
+    return std::move(value.get_array());
+  }
+  json::array messages;
+  for (const ChatMessage& message : request.messages)
+    messages.push_back(json::object{{"role", message.role}, {"content", message.content}});
+  return messages;
+}
+
+json::object template_variables(const ChatRequest& request, const PromptTemplate::SpecialTokens& special_tokens) {
+  json::object variables;
+  variables["messages"] = normalize_messages(messages_of(request));
+  variables["add_generation_prompt"] = request.add_generation_prompt;
+  // There, and none: what transformers passes when it has neither.
+  variables["tools"] = nullptr;
+  variables["documents"] = nullptr;
+  for (const auto& [name, text] : special_tokens) variables[name] = text;
+  for (const auto& [name, value] : request.arguments)
+    variables[name] = parse_json(value, fmt::format("template argument '{}'", name));
+  return variables;
+}
+
+}  // namespace
+
+PromptTemplate::Impl::Impl(std::string source_, SpecialTokens special_tokens_)
+    : source(source_.empty() ? std::string(kChatMl) : std::move(source_)),
+      special_tokens(std::move(special_tokens_)),
+      parsed(ChatTemplate::parse(source)) {}
+
+std::vector<ChatTemplate::Span> PromptTemplate::Impl::render_spans(const ChatRequest& request,
+                                                                   std::chrono::system_clock::time_point now) const {
+  std::vector<ChatTemplate::Span> spans = parsed.render_spans(template_variables(request, special_tokens), now);
+  // Gemma 4's first templates could close a turn and forget to open the model's. What a message says does not count.
+  constexpr std::string_view kClosed = "<turn|>\n", kOpened = "<|turn>model\n";
+  std::string end;
+  for (auto span = spans.rbegin(); span != spans.rend() && span->trusted && end.size() < kClosed.size(); ++span)
+    end.insert(0, span->text);
+  if (request.add_generation_prompt && end.ends_with(kClosed)) spans.push_back({std::string(kOpened), true});
+  return spans;
+}
+
+PromptTemplate::PromptTemplate(std::string source, SpecialTokens special_tokens)
+    : impl_(std::make_unique<Impl>(std::move(source), std::move(special_tokens))) {}
+PromptTemplate::PromptTemplate(PromptTemplate&&) noexcept = default;
+PromptTemplate& PromptTemplate::operator=(PromptTemplate&&) noexcept = default;
+PromptTemplate::~PromptTemplate() = default;
+
+const std::string& PromptTemplate::source() const noexcept { return impl_->source; }
+
+std::string PromptTemplate::render(const ChatRequest& request) const {
+  std::string text;
+  for (const ChatTemplate::Span& span : impl_->render_spans(request)) text += span.text;
+  return text;
+}
+
+size_t PromptTemplate::generation_prompt_offset(const ChatRequest& request) const {
+  const std::string whole = render(request);
+  if (!request.add_generation_prompt) return whole.size();
+  ChatRequest without = request;
+  without.add_generation_prompt = false;
+  std::string shorter;
+  try {
+    shorter = render(without);
+  } catch (const Error&) {  // it may insist on having one
+    return whole.size();
+  }
+  const auto end = std::ranges::mismatch(whole, shorter).in1;
+  return static_cast<size_t>(end - whole.begin());
+}
+
+std::vector<TemplateFeature> PromptTemplate::features() const { return find_features(*this); }
+
+}  // namespace ingle

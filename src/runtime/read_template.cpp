@@ -1,0 +1,122 @@
+// Where templates are kept: under tokenizer.chat_template in GGUF, in a tokenizer_config.json or beside it, in a file
+// of their own.
+#include <algorithm>
+#include <boost/json.hpp>
+#include <fstream>
+#include <iterator>
+
+#include "base/error.h"
+#include "gguf/gguf.h"
+#include "ingle/prompt_template.h"
+#include "models/vocabulary.h"
+#include "runtime/chat.h"
+
+namespace ingle {
+namespace {
+
+namespace json = boost::json;
+namespace fs = std::filesystem;
+
+constexpr uintmax_t kMostBytes = 64 << 20;
+constexpr std::string_view kKey = "tokenizer.chat_template";
+
+std::string read_whole(const fs::path& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) throw_error(ErrorCode::kNotFound, "{}: no such file", path.native());
+  const uintmax_t bytes = fs::file_size(path, error);
+  if (!error && bytes > kMostBytes) {
+    throw_error(ErrorCode::kInvalidFile, "{}: {} bytes, too many for a template (at most {})", path.native(), bytes,
+                kMostBytes);
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw_error(ErrorCode::kIo, "{}: cannot be read", path.native());
+  return text;
+}
+
+[[noreturn]] void no_such_name(const fs::path& path, std::string_view name, const std::vector<std::string>& names) {
+  throw_error(ErrorCode::kNotFound, "{}: no chat template named \"{}\" ({})", path.native(), name,
+              names.empty() ? "there is only the default one" : fmt::format("there are {}", fmt::join(names, ", ")));
+}
+
+TemplateSource of_gguf(const fs::path& path, std::string_view name) {
+  const GgufFile file = GgufFile::open(path);
+  TemplateSource source;
+  for (const auto& [key, value] : file.metadata()) {
+    if (key.size() > kKey.size() + 1 && key.starts_with(kKey) && key[kKey.size()] == '.')
+      source.names.push_back(key.substr(kKey.size() + 1));
+  }
+  const auto text = file.find_string(name.empty() ? std::string(kKey) : fmt::format("{}.{}", kKey, name));
+  if (!text && !name.empty()) no_such_name(path, name, source.names);
+  source.text = text.value_or("");
+  source.special_tokens = special_tokens(*Tokenizer::create(load_vocabulary(file)));
+  return source;
+}
+
+// A special token is a text, or an object that has it as "content".
+const json::string* token_text(const json::value& value) {
+  if (value.is_string()) return &value.get_string();
+  const json::object* object = value.if_object();
+  const json::value* content = object ? object->if_contains("content") : nullptr;
+  return content ? content->if_string() : nullptr;
+}
+
+TemplateSource of_config(const fs::path& path, std::string_view name) {
+  json::error_code error;
+  const json::value root = json::parse(read_whole(path), error);
+  const json::object* config = root.if_object();
+  if (error || !config)
+    throw_error(ErrorCode::kInvalidFile, "{}: not a JSON object ({})", path.native(), error.message());
+  TemplateSource source;
+  for (const auto& [key, value] : *config) {
+    if (!key.ends_with("_token") || key.starts_with("add_")) continue;
+    if (const json::string* text = token_text(value)) source.special_tokens.emplace_back(key, std::string(*text));
+  }
+  bool found = false;
+  const json::value* given = config->if_contains("chat_template");
+  if (given && given->is_string()) {
+    source.text = given->get_string();
+    found = name.empty() || name == "default";
+  } else if (given && given->is_array()) {  // [{"name": "default", "template": "..."}, ...]
+    for (const json::value& entry : given->get_array()) {
+      const json::object* object = entry.if_object();
+      const json::value* title = object ? object->if_contains("name") : nullptr;
+      const json::value* text = object ? object->if_contains("template") : nullptr;
+      if (!title || !title->is_string() || !text || !text->is_string())
+        throw_error(ErrorCode::kInvalidFile, "{}: chat_template: an entry without \"name\" and \"template\"",
+                    path.native());
+      const bool wanted = title->get_string() == (name.empty() ? std::string_view("default") : name);
+      if (wanted) source.text = text->get_string();
+      found = found || wanted;
+      if (title->get_string() != "default") source.names.emplace_back(title->get_string());
+    }
+  }
+  if (!found && !name.empty()) no_such_name(path, name, source.names);
+  return source;
+}
+
+TemplateSource of_folder(const fs::path& folder, std::string_view name) {
+  const fs::path config = folder / "tokenizer_config.json", beside = folder / "chat_template.jinja";
+  std::error_code ignored;
+  if (!fs::exists(beside, ignored)) return of_config(config, name);
+  TemplateSource source;
+  if (fs::exists(config, ignored)) source = of_config(config, name);
+  if (name.empty()) source.text = read_whole(beside);  // newer than what a config beside it may still have
+  return source;
+}
+
+}  // namespace
+
+TemplateSource read_template(const fs::path& path, std::string_view name) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return of_folder(path, name);
+  if (!fs::exists(path, ignored)) throw_error(ErrorCode::kNotFound, "{}: no such file", path.native());
+  char magic[4] = {};
+  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
+  if (std::string_view(magic, sizeof magic) == "GGUF") return of_gguf(path, name);
+  if (path.extension() == ".json") return of_config(path, name);
+  if (!name.empty()) no_such_name(path, name, {});
+  return {.text = read_whole(path), .special_tokens = {}, .names = {}};
+}
+
+}  // namespace ingle
