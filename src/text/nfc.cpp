@@ -1,4 +1,4 @@
-// Normalisation form C (UAX #15): decompose, sort combining marks, compose. Hangul is arithmetic (Unicode 3.12).
+// Normalisation forms C and D (UAX #15): decompose, sort combining marks, compose. Hangul is arithmetic (Unicode 3.12).
 #include <algorithm>
 #include <vector>
 
@@ -121,13 +121,13 @@ bool is_nfc_quick(std::string_view text) noexcept {
   return true;
 }
 
-std::string to_nfc(std::string_view text) {
+namespace {
+
+std::vector<Mark> decompose_all(std::string_view text) {
   std::vector<Mark> marks;
   marks.reserve(text.size());
   for (size_t i = 0; i < text.size();) {
     const Utf8Step step = decode_utf8(text.substr(i));
-    // Latin-1 letters decompose too, but composing brings them back: only a following mark can matter, and it still
-    // needs them apart (U+00C1 U+0323 sorts the mark below first).
     if (step.code < 0xC0) {
       marks.push_back({step.code, 0});
     } else {
@@ -136,11 +136,26 @@ std::string to_nfc(std::string_view text) {
     i += step.length;
   }
   sort_marks(marks);
-  compose_all(marks);
+  return marks;
+}
+
+std::string to_string(const std::vector<Mark>& marks, size_t about_bytes) {
   std::string out;
-  out.reserve(text.size());
+  out.reserve(about_bytes);
   for (const Mark& mark : marks) append_utf8(out, mark.code);
   return out;
 }
+
+}  // namespace
+
+// Latin-1 letters decompose too, but composing brings them back: only a following mark can matter, and it still needs
+// them apart (U+00C1 U+0323 sorts the mark below first).
+std::string to_nfc(std::string_view text) {
+  std::vector<Mark> marks = decompose_all(text);
+  compose_all(marks);
+  return to_string(marks, text.size());
+}
+
+std::string to_nfd(std::string_view text) { return to_string(decompose_all(text), text.size() * 2); }
 
 }  // namespace ingle

@@ -1,4 +1,4 @@
-// Unicode facts the tokenizers need beyond what PCRE2 knows: white space and normalisation form C.
+// Unicode facts the tokenizers need beyond what PCRE2 knows: white space and the canonical normalisation forms.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,8 @@ bool is_nfc_quick(std::string_view text) noexcept;
 
 // Canonical decomposition, ordering and composition. O(n log n) at worst, in one run of combining marks.
 std::string to_nfc(std::string_view text);
+// Canonical decomposition and ordering only.
+std::string to_nfd(std::string_view text);
 
 namespace unicode_tables {
 
