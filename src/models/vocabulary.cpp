@@ -50,6 +50,7 @@ Vocabulary load_vocabulary(const GgufFile& file) {
   v.separator = id("seperator");  // the key is spelt so
   v.padding = id("padding");
   v.mask = id("mask");
+  v.cls = id("cls");
   v.fim_prefix = id_or("fim_pre", "prefix");
   v.fim_suffix = id_or("fim_suf", "suffix");
   v.fim_middle = id_or("fim_mid", "middle");
@@ -58,7 +59,14 @@ Vocabulary load_vocabulary(const GgufFile& file) {
   v.fim_separator = id("fim_sep");
   v.add_bos = file.find_bool("tokenizer.ggml.add_bos_token");
   v.add_eos = file.find_bool("tokenizer.ggml.add_eos_token");
+  v.add_separator = file.find_bool("tokenizer.ggml.add_sep_token");
   v.add_space_prefix = file.find_bool("tokenizer.ggml.add_space_prefix");
+  v.remove_extra_whitespaces = file.find_bool("tokenizer.ggml.remove_extra_whitespaces");
+  v.lowercase = file.find_bool("tokenizer.ggml.normalizer.lowercase");
+  v.strip_accents = file.find_bool("tokenizer.ggml.normalizer.strip_accents");
+  if (const auto map = file.find_ints("tokenizer.ggml.precompiled_charsmap")) {
+    for (int64_t byte : *map) v.precompiled_charsmap += static_cast<char>(byte);
+  }
   return v;
 }
 

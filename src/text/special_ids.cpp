@@ -94,11 +94,11 @@ SpecialIds find_special_ids(Vocabulary& v, const DefaultIds& defaults,
                             std::vector<std::string>& warnings) {
   Finder finder(v, find, warnings);
   SpecialIds ids;
-  ids.bos = finder.given("bos", v.bos, defaults.bos);
+  ids.bos = v.cls && !v.bos ? finder.given("cls", v.cls) : finder.given("bos", v.bos, defaults.bos);
   ids.eos = finder.given("eos", v.eos, defaults.eos);
   ids.unknown = finder.given("unknown", v.unknown, defaults.unknown);
   ids.padding = finder.given("padding", v.padding, defaults.padding);
-  ids.separator = finder.given("seperator", v.separator);  // the key is spelt so
+  ids.separator = finder.given("seperator", v.separator, defaults.separator);  // the key is spelt so
   ids.eot = finder.detected("eot", v.eot, kEndOfTurn);
   ids.eom = finder.detected("eom", v.eom, kEndOfMessage);
   finder.detected("fim_pre", v.fim_prefix, kFimPrefix);

@@ -19,7 +19,7 @@ struct SpecialIds {
 
 // What a file means when it does not say (GGUF's rules per tokenizer model).
 struct DefaultIds {
-  std::optional<TokenId> bos, eos, unknown, padding;
+  std::optional<TokenId> bos, eos, unknown, separator, padding;
 };
 
 // Ids out of range are dropped with a warning. May change `vocabulary.kinds` (which must have an entry per token): what

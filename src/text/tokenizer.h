@@ -1,4 +1,4 @@
-// From text to token ids and back: byte-level BPE and SentencePiece-style tokenizers as GGUF files describe them.
+// From text to token ids and back: the tokenizers that GGUF files describe.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,19 @@ std::string_view to_string(TokenKind kind) noexcept;  // "normal", "control", ..
 
 // What the file says, as plain data. Filled by the loader from tokenizer.ggml.* keys; nothing in it is trusted yet.
 struct Vocabulary {
-  std::string model;  // tokenizer.ggml.model: "gpt2", "llama"
+  std::string model;  // tokenizer.ggml.model: "gpt2", "llama", "bert", ...
   std::string pre;    // tokenizer.ggml.pre
   std::string name;   // general.name (some flags hang on it)
   std::vector<std::string> tokens;
   std::vector<float> scores;     // empty, or one per token
   std::vector<TokenKind> kinds;  // empty, or one per token
   std::vector<std::string> merges;
-  std::optional<int64_t> bos, eos, eot, eom, unknown, separator, padding, mask;
+  std::optional<int64_t> bos, eos, eot, eom, unknown, separator, padding, mask, cls;
   std::optional<int64_t> fim_prefix, fim_suffix, fim_middle, fim_pad, fim_repo, fim_separator;
-  std::optional<bool> add_bos, add_eos, add_space_prefix;
+  std::optional<bool> add_bos, add_eos, add_separator, add_space_prefix, remove_extra_whitespaces;
+  std::optional<bool> lowercase, strip_accents;  // WordPiece
+  std::string precompiled_charsmap;              // unigram: SentencePiece's character map, empty when there is none
+  bool space_is_suffix = false;                  // unigram: the added space stands at the end (GGUF has no key for it)
 };
 
 struct EncodeOptions {

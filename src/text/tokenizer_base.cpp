@@ -7,17 +7,12 @@
 #include <limits>
 
 #include "base/error.h"
+#include "text/clean_spaces.h"
+#include "text/hex.h"
 #include "text/space_mark.h"
 
 namespace ingle {
 namespace {
-
-int hex_digit(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  return -1;
-}
 
 std::string with_plain_spaces(std::string_view text) {
   std::string out;
@@ -91,7 +86,7 @@ TokenizerBase::TokenizerBase(Vocabulary vocabulary, const Traits& traits)
                : SpecialIds{.unknown = traits.ids.unknown}),
       add_bos_(traits.force_bos || vocabulary_.add_bos.value_or(traits.add_bos)),
       add_eos_(vocabulary_.add_eos.value_or(traits.add_eos)),
-      add_separator_(traits.add_separator),
+      add_separator_(vocabulary_.add_separator.value_or(traits.add_separator)),
       spaces_marked_(traits.spaces_marked),
       user_defined_(matcher(false, traits)),
       all_special_(matcher(true, traits)) {
@@ -114,7 +109,8 @@ SpecialTokenMatcher TokenizerBase::matcher(bool with_control, const Traits& trai
   std::vector<SpecialToken> tokens;
   for (TokenId id = 0; id < size(); ++id) {
     const TokenKind kind = vocabulary_.kinds[static_cast<size_t>(id)];
-    if (kind == TokenKind::kUserDefined || (with_control && (kind == TokenKind::kControl || id == ids_.unknown))) {
+    const bool cut_out = kind == TokenKind::kUserDefined && !traits.user_defined_is_text;
+    if (cut_out || (with_control && (kind == TokenKind::kControl || id == ids_.unknown))) {
       tokens.push_back({.text = {}, .id = id});
       const std::string& text = vocabulary_.tokens[static_cast<size_t>(id)];
       set_strip_flags(tokens.back(), text, vocabulary_, traits.mask_strips);
@@ -207,7 +203,7 @@ std::string TokenizerBase::decode(std::span<const TokenId> ids, bool special) co
       if (out.front() == ' ' && kind != TokenKind::kUserDefined && kind != TokenKind::kControl) out.erase(0, 1);
     }
   }
-  return out;
+  return cleans_spaces() ? clean_spaces(out) : out;
 }
 
 }  // namespace ingle

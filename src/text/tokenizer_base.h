@@ -22,10 +22,11 @@ class TokenizerBase : public Tokenizer {
   struct Traits {
     DefaultIds ids = {};
     bool add_bos = false, add_eos = false, add_separator = false;
-    bool force_bos = false;      // whatever the file says
-    bool mask_strips = false;    // <mask> takes the white space before it along
-    bool spaces_marked = false;  // U+2581 and ' ' are one character to this model
-    bool roles_by_text = true;   // tokens that the file gives no role are found by their texts
+    bool force_bos = false;             // whatever the file says
+    bool mask_strips = false;           // <mask> takes the white space before it along
+    bool spaces_marked = false;         // U+2581 and ' ' are one character to this model
+    bool roles_by_text = true;          // tokens that the file gives no role are found by their texts
+    bool user_defined_is_text = false;  // the model itself finds user-defined tokens
   };
 
   std::vector<TokenId> encode(std::string_view text, EncodeOptions options) const final;
@@ -57,6 +58,9 @@ class TokenizerBase : public Tokenizer {
   virtual void encode_fragment(std::string_view text, bool after_special, std::vector<TokenId>& out) const = 0;
   // Appends the bytes of an ordinary token.
   virtual void append_normal(TokenId id, std::string& out) const = 0;
+  // Whether decoding a whole text takes out the spaces that encoding tears into it (clean_spaces).
+  virtual bool cleans_spaces() const noexcept { return false; }
+
   size_t index(TokenId id) const;  // throws Error{kInvalidArgument} when out of range
   const Vocabulary& vocabulary() const noexcept { return vocabulary_; }
   const SpecialIds& ids() const noexcept { return ids_; }

@@ -48,14 +48,16 @@ TEST_P(PublishedVocabulary, GivesThePublishedIdsOfEveryText) {
     begin = std::min(end + separator.size(), texts.size());
     const std::vector<TokenId> ids = tokenizer->encode(text, {.add_special = false});
     EXPECT_EQ(std::vector<int64_t>(ids.begin(), ids.end()), test::numbers(line)) << text;
-    EXPECT_EQ(tokenizer->decode(ids), text);
+    const bool reversible = GetParam() != std::string("bert-bge");  // it loses letter case and white space
+    EXPECT_TRUE(!reversible || tokenizer->decode(ids) == text) << text;
     ++compared;
   }
   EXPECT_GE(compared, 46u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, PublishedVocabulary,
-                         ::testing::Values("gpt-2", "mpt", "refact", "deepseek-coder", "llama-spm", "phi-3"),
+                         ::testing::Values("gpt-2", "mpt", "refact", "deepseek-coder", "llama-spm", "phi-3",
+                                           "bert-bge"),
                          [](const auto& info) {
                            std::string name = info.param;
                            std::erase(name, '-');

@@ -33,8 +33,14 @@ TEST(Tokenizer, UnknownModelsAndPreTokenisersAreRefusedByName) {
   Vocabulary v = byte_vocabulary({});
   v.pre = "never-heard-of";
   EXPECT_EQ(code_of(v, "never-heard-of"), ErrorCode::kUnsupported);
-  v.model = "rwkv";
-  EXPECT_EQ(code_of(v, "rwkv"), ErrorCode::kUnsupported);
+  for (const char* model : {"plamo2", "whitespace", "hybriddna", "none", "no_vocab", ""}) {
+    v.model = model;
+    EXPECT_EQ(code_of(v, model), ErrorCode::kUnsupported);
+  }
+  v.model = "plamo2";
+  EXPECT_EQ(code_of(v, "known are llama, gpt2, gemma4, bert, t5, rwkv"), ErrorCode::kUnsupported);
+  v.model = "none";
+  EXPECT_EQ(code_of(v, "the file has no tokenizer"), ErrorCode::kUnsupported);
 }
 
 TEST(Tokenizer, ListsTooShortForTheTokensAreRefused) {
