@@ -44,6 +44,7 @@ extern const NfcProperties kNfcProperties[];
 extern const char32_t kDecomposed[];
 extern const std::span<const Decomposition> kDecompositions;  // sorted by code, already fully decomposed
 extern const std::span<const Composition> kCompositions;
+extern const std::span<const Decomposition> kCompatibleDecompositions;  // of the K forms, where they differ
 
 }  // namespace unicode_tables
 
