@@ -59,18 +59,26 @@ std::unique_ptr<const Tokenizer> BpeTokenizer::create(Vocabulary v) {
   return std::make_unique<BpeTokenizer>(std::move(v), std::move(words), traits);
 }
 
-BpeTokenizer::BpeTokenizer(Vocabulary v, PreTokenizer pre, const Traits& traits)
+BpeTokenizer::BpeTokenizer(Vocabulary v, PreTokenizer pre, const Traits& traits, const std::vector<Merge>& merges)
     : TokenizerBase(std::move(v), traits),
       pre_(std::move(pre)),
       words_(static_cast<size_t>(size())),
-      merges_(vocabulary().merges.size()),
+      merges_(std::max(vocabulary().merges.size(), merges.size())),
       whole_(static_cast<size_t>(size())) {
   if (vocabulary().model == "gpt2" && vocabulary().pre.empty()) {
     warn("tokenizer.ggml.pre: missing, \"default\" is used; words may be cut otherwise than in training");
   }
   decode_texts();
   find_byte_tokens();
-  read_merges();
+  cuts_at_marks_ = pre_.flags().raw_utf8 && !pre_.flags().ignore_merges && words_.find(kSpaceMark) >= 0;
+  for (size_t i = 0; i < merges.size(); ++i) add_merge(merges[i].left, merges[i].right, i, merges[i].result);
+  if (merges.empty()) read_merges();
+}
+
+void BpeTokenizer::add_merge(TokenId left, TokenId right, size_t rank, TokenId result) {
+  merges_.add(left, right, static_cast<uint32_t>(rank), result);
+  const std::string_view before = bytes_of(left);
+  if (!before.empty() && bytes_of(right).starts_with(kSpaceMark)) cutter_.joins_after(before.back());
 }
 
 void BpeTokenizer::append_normal(TokenId id, std::string& out) const {
@@ -141,7 +149,6 @@ void BpeTokenizer::find_byte_tokens() {
 void BpeTokenizer::read_merges() {
   const std::vector<std::string>& lines = vocabulary().merges;
   if (lines.empty()) warn("tokenizer.ggml.merges: missing or empty");
-  cuts_at_marks_ = pre_.flags().raw_utf8 && !pre_.flags().ignore_merges && words_.find(kSpaceMark) >= 0;
   size_t ignored = 0, example = 0;
   std::string joined;
   for (size_t i = 0; i < lines.size(); ++i) {
@@ -152,8 +159,7 @@ void BpeTokenizer::read_merges() {
       joined.assign(line.substr(0, space)).append(line.substr(space + 1));
       const auto result = find(joined);
       if (left && right && result) {
-        merges_.add(*left, *right, static_cast<uint32_t>(i), *result);
-        if (line.substr(space + 1, kSpaceMark.size()) == kSpaceMark) cutter_.joins_after(line[space - 1]);
+        add_merge(*left, *right, i, *result);
         continue;
       }
     }

@@ -22,7 +22,13 @@ class BpeTokenizer final : public TokenizerBase {
   // `vocabulary` has passed check_vocabulary. Throws Error{kUnsupported} for an unknown pre-tokeniser.
   static std::unique_ptr<const Tokenizer> create(Vocabulary vocabulary);
 
-  BpeTokenizer(Vocabulary vocabulary, PreTokenizer pre, const Traits& traits);
+  // A merge by ids, in place of a line of the vocabulary's.
+  struct Merge {
+    TokenId left, right, result;
+  };
+
+  // `merges`, in the order of their ranks and no pair twice, go before the vocabulary's lines when there are any.
+  BpeTokenizer(Vocabulary vocabulary, PreTokenizer pre, const Traits& traits, const std::vector<Merge>& merges = {});
 
  private:
   struct Scratch;
@@ -32,6 +38,7 @@ class BpeTokenizer final : public TokenizerBase {
 
   void decode_texts();
   void read_merges();
+  void add_merge(TokenId left, TokenId right, size_t rank, TokenId result);
   void find_byte_tokens();
 
   std::string_view bytes_of(TokenId id) const noexcept;

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "text/file_regex.h"
 
 namespace ingle {
 namespace {
@@ -149,6 +150,62 @@ PreTokenizer PreTokenizer::create(std::string_view pre) {
     return PreTokenizer(row.flags, std::move(steps));
   }
   throw_error(ErrorCode::kUnsupported, "tokenizer.ggml.pre: \"{}\" is not a pre-tokeniser known here", pre);
+}
+
+PreTokenizer PreTokenizer::with_flags(const PreTokenizerFlags& flags) && {
+  flags_ = flags;
+  return std::move(*this);
+}
+
+namespace {
+
+// Two spellings of an expression have one canonical text. Rows written in PCRE2's own notation have none.
+std::string canonical(const std::string& expression) {
+  try {
+    std::string text = pcre2_from_oniguruma(expression);
+    // What white space the rest leaves over is a gap, and so a word, either way.
+    static const std::string gpt2 = pcre2_from_oniguruma(kGpt2);
+    static const std::string gpt2_spaces = pcre2_from_oniguruma(std::string(kGpt2) + R"(|\s+)");
+    return text == gpt2_spaces ? gpt2 : text;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+std::string first_name(std::string_view names) { return std::string(names.substr(0, names.find(' '))); }
+
+// Rows whose expression has been rewritten, as files have it.
+struct Spelling {
+  const char* pre;
+  const char* expression;  // the first; the others are the row's
+};
+constexpr Spelling kSpellings[] = {{"tiny_aya", R"(\d{1,3}(?=(?:\d{3})*\b))"}};
+
+}  // namespace
+
+std::string_view PreTokenizer::recognise(const std::vector<std::string>& expressions, bool ignore_merges, bool nfc) {
+  std::vector<std::string> wanted;
+  for (const std::string& expression : expressions) {
+    wanted.push_back(canonical(expression));
+    if (wanted.back().empty()) return {};
+  }
+  std::string_view found;
+  for (const Row& row : table()) {
+    if (row.flags.raw_utf8 || row.steps.size() != wanted.size()) continue;
+    bool same = true;
+    for (size_t i = 0; i < wanted.size() && same; ++i) {
+      std::string step = row.steps[i];
+      for (const Spelling& spelling : kSpellings) {
+        if (i == 0 && first_name(row.names) == spelling.pre) step = spelling.expression;
+      }
+      same = canonical(step) == wanted[i];
+    }
+    if (!same) continue;
+    const std::string_view name = row.names.substr(0, row.names.find(' '));
+    if (row.flags.ignore_merges == ignore_merges && row.flags.nfc == nfc) return name;
+    if (found.empty()) found = name;
+  }
+  return found;
 }
 
 void PreTokenizer::split(std::string_view text, Scratch& scratch, std::vector<size_t>& ends) const {

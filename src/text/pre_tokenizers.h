@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,14 @@ class PreTokenizer {
  public:
   // `pre` as in tokenizer.ggml.pre. Throws Error{kUnsupported} naming it.
   static PreTokenizer create(std::string_view pre);
+
+  // The same way of cutting with other flags.
+  PreTokenizer with_flags(const PreTokenizerFlags& flags) &&;
+  // Cuts nothing.
+  static PreTokenizer whole(const PreTokenizerFlags& flags) { return PreTokenizer(flags, {}); }
+  // The name of the row that applies these expressions, in Hugging Face's notation and however spelt, one after
+  // another; of several the one with these two flags, else the first. Empty when there is none.
+  static std::string_view recognise(const std::vector<std::string>& expressions, bool ignore_merges, bool nfc);
 
   const PreTokenizerFlags& flags() const noexcept { return flags_; }
 

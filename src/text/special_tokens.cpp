@@ -19,7 +19,9 @@ size_t total_bytes(const std::vector<SpecialToken>& tokens) {
   return bytes;
 }
 
-std::string_view trim_left(std::string_view text) {
+}  // namespace
+
+std::string_view trim_left(std::string_view text) noexcept {
   while (!text.empty()) {
     const Utf8Step step = decode_utf8(text);
     if (!step.valid() || !is_white_space(step.code)) break;
@@ -28,7 +30,7 @@ std::string_view trim_left(std::string_view text) {
   return text;
 }
 
-std::string_view trim_right(std::string_view text) {
+std::string_view trim_right(std::string_view text) noexcept {
   while (!text.empty()) {
     size_t start = text.size() - 1;
     while (start > 0 && text.size() - start < 4 && (static_cast<unsigned char>(text[start]) & 0xC0) == 0x80) --start;
@@ -38,8 +40,6 @@ std::string_view trim_right(std::string_view text) {
   }
   return text;
 }
-
-}  // namespace
 
 SpecialTokenMatcher::SpecialTokenMatcher(const std::vector<SpecialToken>& tokens) : children_(total_bytes(tokens)) {
   nodes_.emplace_back();
@@ -66,7 +66,8 @@ SpecialTokenMatcher::SpecialTokenMatcher(const std::vector<SpecialToken>& tokens
     }
     if (nodes_[node].token >= 0) continue;  // the same text twice: the first one counts
     nodes_[node].token = static_cast<int32_t>(tokens_.size());
-    tokens_.push_back({token.id, token.text.size(), token.strip_left, token.strip_right});
+    const auto index = static_cast<uint32_t>(&token - tokens.data());
+    tokens_.push_back({token.id, index, token.text.size(), token.strip_left, token.strip_right});
   }
 
   // Failure links from shallow to deep.
@@ -88,22 +89,36 @@ uint32_t SpecialTokenMatcher::step(uint32_t node, unsigned char byte) const noex
   return root_[byte];
 }
 
-std::vector<TextFragment> SpecialTokenMatcher::split(std::string_view text) const {
-  struct Find {
-    size_t begin;
-    int32_t token;
-  };
-  std::vector<Find> finds;  // from right to left
-  if (!tokens_.empty()) {
-    uint32_t node = 0;
-    for (size_t i = text.size(); i-- > 0;) {
-      node = step(node, static_cast<unsigned char>(text[i]));
-      if (nodes_[node].token >= 0) finds.push_back({i, nodes_[node].token});
-    }
+// For every place where tokens start, the longest of them; from right to left.
+std::vector<SpecialTokenMatcher::Find> SpecialTokenMatcher::finds(std::string_view text) const {
+  std::vector<Find> finds;
+  if (tokens_.empty()) return finds;
+  uint32_t node = 0;
+  for (size_t i = text.size(); i-- > 0;) {
+    node = step(node, static_cast<unsigned char>(text[i]));
+    if (nodes_[node].token >= 0) finds.push_back({i, nodes_[node].token});
   }
+  return finds;
+}
+
+std::vector<SpecialTokenMatcher::Match> SpecialTokenMatcher::matches(std::string_view text) const {
+  const std::vector<Find> found = finds(text);
+  std::vector<Match> matches;
+  size_t position = 0;
+  for (auto find = found.rbegin(); find != found.rend(); ++find) {
+    if (find->begin < position) continue;
+    const Entry& token = tokens_[static_cast<size_t>(find->token)];
+    matches.push_back({find->begin, token.size, token.index});
+    position = find->begin + token.size;
+  }
+  return matches;
+}
+
+std::vector<TextFragment> SpecialTokenMatcher::split(std::string_view text) const {
+  const std::vector<Find> found = finds(text);
   std::vector<TextFragment> fragments;
   size_t position = 0;  // of what is not yet given away
-  for (auto find = finds.rbegin(); find != finds.rend(); ++find) {
+  for (auto find = found.rbegin(); find != found.rend(); ++find) {
     if (find->begin < position) continue;
     const Entry& token = tokens_[static_cast<size_t>(find->token)];
     std::string_view before = text.substr(position, find->begin - position);

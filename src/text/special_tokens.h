@@ -16,6 +16,10 @@ struct SpecialToken {
   bool strip_right = false;  // and after it
 };
 
+// Without the White_Space at one end.
+std::string_view trim_left(std::string_view text) noexcept;
+std::string_view trim_right(std::string_view text) noexcept;
+
 // A piece of text between special tokens, or one of them (then `token` >= 0 and `text` is empty).
 struct TextFragment {
   std::string_view text;
@@ -30,6 +34,13 @@ class SpecialTokenMatcher {
   // Fragments in order; those of text are not empty. Their views point into `text`.
   std::vector<TextFragment> split(std::string_view text) const;
 
+  struct Match {
+    size_t begin, size;
+    uint32_t index;  // in the list the matcher was made of
+  };
+  // The matches alone, in order, without overlap; nothing is stripped.
+  std::vector<Match> matches(std::string_view text) const;
+
  private:
   struct Node {
     uint32_t fail = 0;
@@ -37,10 +48,16 @@ class SpecialTokenMatcher {
   };
   struct Entry {
     int32_t id;
+    uint32_t index;
     size_t size;
     bool strip_left, strip_right;
   };
+  struct Find {
+    size_t begin;
+    int32_t token;
+  };
 
+  std::vector<Find> finds(std::string_view text) const;
   uint32_t step(uint32_t node, unsigned char byte) const noexcept;
 
   std::vector<Entry> tokens_;

@@ -20,4 +20,18 @@ size_t valid_utf8_prefix(std::string_view text) noexcept {
   return i;
 }
 
+std::string with_replacement_characters(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 16);
+  while (!text.empty()) {
+    const size_t good = valid_utf8_prefix(text);
+    out += text.substr(0, good);
+    text.remove_prefix(good);
+    if (text.empty()) break;
+    out += kReplacementCharacter;
+    text.remove_prefix(decode_utf8(text).length);
+  }
+  return out;
+}
+
 }  // namespace ingle

@@ -60,4 +60,7 @@ inline void append_utf8(std::string& out, char32_t c) {
 
 inline constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";  // U+FFFD
 
+// U+FFFD for each maximal bad prefix, as Unicode recommends.
+std::string with_replacement_characters(std::string_view text);
+
 }  // namespace ingle
