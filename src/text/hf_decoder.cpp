@@ -127,6 +127,7 @@ void HfDecoder::read(JsonValue json) {
     if (start < 0 || stop < 0) json.fail("\"start\" or \"stop\" is negative");
     std::string what = content(json.at("content"));
     if (what.empty() || decode_utf8(what).length != what.size()) json.at("content").fail("not one character");
+    strips_leading_space_ = strips_leading_space_ || (what == " " && start > 0);
     steps_.push_back([what = std::move(what), start, stop](Tokens& tokens, bool whole) {
       if (!whole) return;
       for (HfDecoded& token : tokens) strip(token.text, what, start, stop);
@@ -134,6 +135,7 @@ void HfDecoder::read(JsonValue json) {
   } else if (type == "Metaspace") {
     const HfPreStep step = read_hf_pre_tokenizer(json).front();
     const bool strips = step.prepend != HfPreStep::Prepend::kNever;
+    strips_leading_space_ = strips_leading_space_ || strips;
     steps_.push_back([mark = step.text, strips](Tokens& tokens, bool whole) {
       for (size_t i = 0; i < tokens.size(); ++i) {
         replace_all(tokens[i].text, mark, whole && strips && i == 0 ? "" : " ");

@@ -21,6 +21,9 @@ class HfDecoder {
   // Throws Error: kInvalidFile, kUnsupported, each naming the place.
   explicit HfDecoder(JsonValue json);
 
+  // Whether a space at the front of a whole text is taken away.
+  bool strips_leading_space() const noexcept { return strips_leading_space_; }
+
   // The whole text. Bytes that are no UTF-8 stay as they are.
   std::string decode(std::vector<HfDecoded> tokens) const;
   // What one token adds in the middle of a text.
@@ -34,6 +37,7 @@ class HfDecoder {
 
   std::vector<Step> steps_;
   bool joins_by_space_ = true;
+  bool strips_leading_space_ = false;
 };
 
 }  // namespace ingle

@@ -42,7 +42,10 @@ std::string byte_token(unsigned char byte) { return fmt::format("<0x{:02X}>", by
 class BpeModel final : public PieceModel {
  public:
   BpeModel(HfModel model, const std::vector<bool>& special)
-      : model_(std::move(model)), words_(model_.tokens.size()), starts_(model_.tokens.size()), merges_(model_.merges.size()) {
+      : model_(std::move(model)),
+        words_(model_.tokens.size()),
+        starts_(model_.tokens.size()),
+        merges_(model_.merges.size()) {
     for (size_t i = 0; i < model_.tokens.size(); ++i) {
       if (model_.tokens[i].empty()) continue;
       starts_.insert(model_.tokens[i], static_cast<TokenId>(i));

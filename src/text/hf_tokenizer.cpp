@@ -75,6 +75,7 @@ class HfTokenizer final : public Tokenizer {
   std::optional<TokenId> eot() const noexcept override { return eot_; }
   std::optional<TokenId> padding() const noexcept override { return padding_; }
   bool adds_bos() const noexcept override { return bos_ && !before_.empty() && before_.front() == *bos_; }
+  bool strips_leading_space() const noexcept override { return decoder_.strips_leading_space(); }
   bool is_end_of_generation(TokenId id) const noexcept override {
     return std::binary_search(ends_.begin(), ends_.end(), id);
   }
