@@ -1,5 +1,6 @@
-// Symbols are token ids from the start, so a merge is one look-up of a pair of ids. A word that is a token is looked up
-// whole, once it is known that merging would give the same; of running text that is four words in five.
+// Symbols are token ids from the start, so a merge is one look-up of a pair of ids. Most words of a running text came
+// by before and are in a cache. A new one that is a token is looked up whole, once it is known that merging would give
+// the same; any other is cut where no merge can join, and its parts are cached too.
 #include "text/bpe.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "text/space_mark.h"
 #include "text/unicode.h"
 #include "text/utf8.h"
+#include "text/word_cache.h"
 
 namespace ingle {
 namespace {
@@ -39,7 +41,21 @@ struct BpeTokenizer::Scratch {
   std::vector<size_t> ends;
   std::vector<TokenId> symbols;
   BpeMerges::Scratch merging;
+  WordCache cache;
+
+  // What one long text needed is not kept for ever.
+  void trim() {
+    constexpr size_t kKept = 1 << 20;
+    if (ends.capacity() > kKept) ends = {};
+    if (pre.other.capacity() > kKept) pre.other = {};
+    if (symbols.capacity() > kKept) {
+      symbols = {};
+      merging = {};
+    }
+  }
 };
+
+BpeTokenizer::~BpeTokenizer() = default;
 
 std::unique_ptr<const Tokenizer> BpeTokenizer::create(Vocabulary v) {
   std::string pre = v.pre;
@@ -71,6 +87,7 @@ BpeTokenizer::BpeTokenizer(Vocabulary v, PreTokenizer pre, const Traits& traits,
   decode_texts();
   find_byte_tokens();
   cuts_at_marks_ = pre_.flags().raw_utf8 && !pre_.flags().ignore_merges && words_.find(kSpaceMark) >= 0;
+  cuts_words_ = missing_bytes_ == 0;  // a byte that is left out lets its neighbours join across it
   for (size_t i = 0; i < merges.size(); ++i) add_merge(merges[i].left, merges[i].right, i, merges[i].result);
   if (merges.empty()) read_merges();
 }
@@ -79,6 +96,9 @@ void BpeTokenizer::add_merge(TokenId left, TokenId right, size_t rank, TokenId r
   merges_.add(left, right, static_cast<uint32_t>(rank), result);
   const std::string_view before = bytes_of(left);
   if (!before.empty() && bytes_of(right).starts_with(kSpaceMark)) cutter_.joins_after(before.back());
+  joins_.add(before, bytes_of(right));
+  // The text of a byte token is not what it stands for.
+  if (kind(left) == TokenKind::kByte || kind(right) == TokenKind::kByte) cuts_words_ = false;
 }
 
 void BpeTokenizer::append_normal(TokenId id, std::string& out) const {
@@ -126,7 +146,7 @@ std::string_view BpeTokenizer::bytes_of(TokenId id) const noexcept {
 }
 
 void BpeTokenizer::find_byte_tokens() {
-  int missing = 0;
+  int& missing = missing_bytes_ = 0;
   for (int b = 0; b < 256; ++b) {
     std::string text;
     if (pre_.flags().raw_utf8) {
@@ -173,7 +193,8 @@ void BpeTokenizer::read_merges() {
 }
 
 void BpeTokenizer::encode_fragment(std::string_view text, bool /*after_special*/, std::vector<TokenId>& out) const {
-  Scratch scratch;
+  const ScratchPool<Scratch>::Lease lease(scratch_);
+  Scratch& scratch = *lease;
   std::string marked;
   if (pre_.flags().raw_utf8) {
     append_marked(text, marked);
@@ -193,6 +214,7 @@ void BpeTokenizer::encode_fragment(std::string_view text, bool /*after_special*/
     if (bad > 0) encode_word(text.substr(0, bad), scratch, out);
     text.remove_prefix(bad);
   }
+  scratch.trim();
 }
 
 void BpeTokenizer::encode_words(std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const {
@@ -212,6 +234,18 @@ void BpeTokenizer::encode_words(std::string_view text, Scratch& scratch, std::ve
 }
 
 void BpeTokenizer::encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const {
+  if (word.size() > WordCache::kLongestWord) return encode_new_word(word, scratch, out);
+  const WordCache::Key key(word, WordCache::Space::kWord);
+  if (const std::span<const TokenId> ids = scratch.cache.find(key); ids.data() != nullptr) {
+    for (TokenId id : ids) out.push_back(id);
+    return;
+  }
+  const size_t before = out.size();
+  encode_new_word(word, scratch, out);
+  scratch.cache.insert(key, std::span(out).subspan(before));
+}
+
+void BpeTokenizer::encode_new_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const {
   const TokenId id = words_.find(word);
   // Gemma's runs of newlines are tokens that no merge makes.
   const bool at_once = pre_.flags().ignore_merges || (pre_.flags().raw_utf8 && word.front() == '\n');
@@ -219,9 +253,37 @@ void BpeTokenizer::encode_word(std::string_view word, Scratch& scratch, std::vec
     out.push_back(id);
     return;
   }
-  start_symbols(word, scratch);
+  size_t end = cuts_words_ ? joins_.part_end(word, 0) : word.size();
+  if (end == word.size()) return merge_part(word, id, scratch, out);
+  for (size_t begin = 0; begin < word.size(); begin = end) {
+    if (begin > 0) end = joins_.part_end(word, begin);
+    encode_part(word.substr(begin, end - begin), scratch, out);
+  }
+}
+
+// Like a word, but made by merging alone.
+void BpeTokenizer::encode_part(std::string_view part, Scratch& scratch, std::vector<TokenId>& out) const {
+  const bool cached = part.size() <= WordCache::kLongestWord;
+  if (!cached) return merge_part(part, words_.find(part), scratch, out);
+  const WordCache::Key key(part, WordCache::Space::kPart);
+  if (const std::span<const TokenId> ids = scratch.cache.find(key); ids.data() != nullptr) {
+    for (TokenId id : ids) out.push_back(id);
+    return;
+  }
+  const size_t before = out.size();
+  merge_part(part, words_.find(part), scratch, out);
+  scratch.cache.insert(key, std::span(out).subspan(before));
+}
+
+// `whole`: the token whose text the part is, -1 when there is none.
+void BpeTokenizer::merge_part(std::string_view part, TokenId whole, Scratch& scratch, std::vector<TokenId>& out) const {
+  if (whole >= 0 && whole_.contains(whole)) {
+    out.push_back(whole);
+    return;
+  }
+  start_symbols(part, scratch);
   merges_.apply(scratch.symbols, scratch.merging);
-  if (id >= 0 && scratch.symbols.size() == 1 && scratch.symbols.front() == id) whole_.insert(id);
+  if (whole >= 0 && scratch.symbols.size() == 1 && scratch.symbols.front() == whole) whole_.insert(whole);
   out.insert(out.end(), scratch.symbols.begin(), scratch.symbols.end());
 }
 

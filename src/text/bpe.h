@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "text/bpe_merges.h"
+#include "text/join_filter.h"
 #include "text/pre_tokenizers.h"
+#include "text/scratch_pool.h"
 #include "text/space_mark.h"
 #include "text/token_map.h"
 #include "text/tokenizer_base.h"
@@ -29,6 +31,7 @@ class BpeTokenizer final : public TokenizerBase {
 
   // `merges`, in the order of their ranks and no pair twice, go before the vocabulary's lines when there are any.
   BpeTokenizer(Vocabulary vocabulary, PreTokenizer pre, const Traits& traits, const std::vector<Merge>& merges = {});
+  ~BpeTokenizer() override;
 
  private:
   struct Scratch;
@@ -45,6 +48,9 @@ class BpeTokenizer final : public TokenizerBase {
   bool stands_for_text(TokenId id) const noexcept;
   void encode_words(std::string_view text, Scratch& scratch, std::vector<TokenId>& out) const;
   void encode_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
+  void encode_new_word(std::string_view word, Scratch& scratch, std::vector<TokenId>& out) const;
+  void encode_part(std::string_view part, Scratch& scratch, std::vector<TokenId>& out) const;
+  void merge_part(std::string_view part, TokenId whole, Scratch& scratch, std::vector<TokenId>& out) const;
   void start_symbols(std::string_view word, Scratch& scratch) const;
 
   PreTokenizer pre_;
@@ -55,7 +61,11 @@ class BpeTokenizer final : public TokenizerBase {
   bool cuts_at_marks_ = false;
   MarkCutter cutter_;
   std::array<TokenId, 256> byte_tokens_;  // -1: the vocabulary lacks it
+  int missing_bytes_ = 0;                 // of those that valid text may have
   WholeMemo whole_;
+  JoinFilter joins_;
+  bool cuts_words_ = false;  // by joins_
+  mutable ScratchPool<Scratch> scratch_;
 };
 
 }  // namespace ingle

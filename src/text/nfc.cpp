@@ -1,5 +1,6 @@
 // Normalisation forms C and D (UAX #15): decompose, sort combining marks, compose. Hangul is arithmetic (Unicode 3.12).
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "text/unicode.h"
@@ -107,9 +108,21 @@ const NfcProperties& nfc_properties(char32_t c) noexcept {
 bool is_nfc_quick(std::string_view text) noexcept {
   uint8_t last_class = 0;
   for (size_t i = 0; i < text.size();) {
-    if (static_cast<unsigned char>(text[i]) < 0xCC) {  // CC 80 is U+0300
+    uint64_t eight;
+    if (text.size() - i >= 8 && (std::memcpy(&eight, text.data() + i, 8), (eight & 0x8080808080808080u) == 0)) {
       last_class = 0;
-      i += static_cast<unsigned char>(text[i]) < 0x80 ? 1 : 2;
+      i += 8;
+      continue;
+    }
+    const auto lead = static_cast<unsigned char>(text[i]);
+    if (lead >= 0xE5 && lead <= 0xE9) {  // U+5000-9FFF: ideographs all
+      last_class = 0;
+      i += 3;
+      continue;
+    }
+    if (lead < 0xCC) {  // CC 80 is U+0300
+      last_class = 0;
+      i += lead < 0x80 ? 1 : 2;
       continue;
     }
     const Utf8Step step = decode_utf8(text.substr(i));

@@ -6,6 +6,7 @@
 #include <pcre2.h>
 
 #include "base/error.h"
+#include "text/word_scanners.h"
 
 namespace ingle {
 namespace {
@@ -47,6 +48,7 @@ constexpr uint32_t kHeapLimitKib = 256 * 1024;
 struct RegexSplitter::Code {
   pcre2_code* code = nullptr;
   bool in_threes = false;
+  WordScanner scanner = nullptr;  // then there is no code
 
   ~Code() { pcre2_code_free(code); }
 };
@@ -64,7 +66,10 @@ RegexSplitter::Scratch::~Scratch() {
   pcre2_match_context_free(static_cast<pcre2_match_context*>(match_context_));
 }
 
-RegexSplitter::RegexSplitter(std::string_view pattern, bool in_threes) : code_(std::make_unique<Code>()) {
+RegexSplitter::RegexSplitter(std::string_view pattern, bool in_threes, Engine engine)
+    : code_(std::make_unique<Code>()) {
+  if (engine == Engine::kFastest && !in_threes) code_->scanner = find_word_scanner(pattern);
+  if (code_->scanner != nullptr) return;
   const std::string text = to_pcre2(pattern);
   int error = 0;
   PCRE2_SIZE where = 0;
@@ -99,6 +104,7 @@ void cut_in_threes(std::string_view text, size_t begin, size_t end, std::vector<
 
 void RegexSplitter::split(std::string_view text, size_t begin, size_t end, Scratch& scratch,
                           std::vector<size_t>& ends) const {
+  if (code_->scanner != nullptr) return code_->scanner(text, begin, end, ends);
   auto* data = static_cast<pcre2_match_data*>(scratch.match_data_);
   auto* context = static_cast<pcre2_match_context*>(scratch.match_context_);
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data() + begin);

@@ -1,5 +1,5 @@
-// Splitting text with a Unicode regular expression: PCRE2, compiled to machine code where it can be, always with
-// limits.
+// Splitting text with a Unicode regular expression: a scanner written by hand where there is one for the expression,
+// else PCRE2, compiled to machine code where it can be, always with limits.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,9 @@ class RegexSplitter {
  public:
   // `pattern` is in the notation of Hugging Face's tokenizers: \s and \S mean White_Space as Unicode has it, $ only the
   // very end. With `in_threes` a match of n characters is cut in groups of three from its right end.
-  explicit RegexSplitter(std::string_view pattern, bool in_threes = false);
+  // `engine` is for tests, which compare the two.
+  enum class Engine { kFastest, kRegex };
+  explicit RegexSplitter(std::string_view pattern, bool in_threes = false, Engine engine = Engine::kFastest);
   RegexSplitter(RegexSplitter&&) noexcept;
   RegexSplitter& operator=(RegexSplitter&&) noexcept;
   ~RegexSplitter();

@@ -123,6 +123,7 @@ SpecialTokenMatcher TokenizerBase::matcher(bool with_control, const Traits& trai
 
 std::vector<TokenId> TokenizerBase::encode(std::string_view text, EncodeOptions options) const {
   std::vector<TokenId> out;
+  out.reserve(text.size() / 4 + 2);  // about what prose needs
   if (options.add_special && add_bos_) out.push_back(*ids_.bos);
   std::string plain;
   if (spaces_marked_ && text.find(kSpaceMark) != std::string_view::npos) text = plain = with_plain_spaces(text);
