@@ -16,7 +16,7 @@ SOURCE_FOLDERS = {
     "quant": [],
     "tensor": ["quant"],
     "gguf": ["quant", "tensor"],
-    "text": [],
+    "text": ["ingle/answer.h"],  # plain data, and the parser behind it
     "batch": ["quant", "tensor"],  # quant: a cache's type is a block format
     "backend": ["quant", "tensor", "batch"],
     "nn": ["tensor", "batch", "backend/backend.h"],
