@@ -17,12 +17,13 @@ SOURCE_FOLDERS = {
     "tensor": ["quant"],
     "gguf": ["quant", "tensor"],
     "text": ["ingle/answer.h"],  # plain data, and the parser behind it
+    "convert": ["quant", "tensor", "gguf", "text"],
     "batch": ["quant", "tensor"],  # quant: a cache's type is a block format
     "backend": ["quant", "tensor", "batch"],
     "nn": ["tensor", "batch", "backend/backend.h"],
     # text/tokenizer.h: the plain struct Vocabulary, which a loader fills from the file.
     "models": ["nn", "gguf", "quant", "tensor", "batch", "backend/backend.h", "text/tokenizer.h"],
-    "runtime": ["quant", "tensor", "gguf", "text", "batch", "backend/backend.h", "backend/processor.h", "nn", "models", "ingle"],
+    "runtime": ["quant", "tensor", "gguf", "text", "convert", "batch", "backend/backend.h", "backend/processor.h", "nn", "models", "ingle"],
 }
 BACKENDS = ["cpu", "cuda", "vulkan"]  # folders of src/backend that never include one another
 # The one file that knows all backends; what a backend shows it is its factory.

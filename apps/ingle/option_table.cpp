@@ -569,6 +569,31 @@ constexpr Option kTemplate[] = {
     {.name = "json", .help = "Print one JSON object"},
 };
 
+constexpr Option kConvert[] = {
+    {.name = "type",
+     .kind = kText,
+     .value_name = "TYPE",
+     .fallback = "f16",
+     .help = "What matrices are stored as: f32, f16, bf16, q8_0, q4_k_m, ...; norms and biases are f32"},
+    {.name = "split",
+     .kind = kInteger,
+     .value_name = "MB",
+     .least = 1,
+     .most = 1 << 30,
+     .fallback_note = "one file",
+     .help = "Write several files with at most so many megabytes of tensors each"},
+    {.name = "threads",
+     .short_name = "t",
+     .kind = kInteger,
+     .value_name = "N",
+     .least = 1,
+     .most = kMostThreads,
+     .fallback_note = "one per processor",
+     .help = "Threads to quantise with"},
+    {.name = "list", .help = "List the models that can be converted"},
+    {.name = "json", .help = "Print one JSON object about what was written"},
+};
+
 }  // namespace
 
 const OptionGroup kGeneralOptions{"General", kGeneral};
@@ -588,6 +613,7 @@ const OptionGroup kEmbedOptions{"Texts and output", kEmbed};
 const OptionGroup kScoreOptions{"Text and output", kScore};
 const OptionGroup kInspectOptions{"Output", kInspect};
 const OptionGroup kTokenizeOptions{"Text and output", kTokenize};
+const OptionGroup kConvertOptions{"File", kConvert};
 const OptionGroup kTemplateOptions{"Conversation and output", kTemplate};
 
 }  // namespace ingle::app

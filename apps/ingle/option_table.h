@@ -26,5 +26,6 @@ extern const OptionGroup kScoreOptions;
 extern const OptionGroup kInspectOptions;
 extern const OptionGroup kTokenizeOptions;
 extern const OptionGroup kTemplateOptions;
+extern const OptionGroup kConvertOptions;
 
 }  // namespace ingle::app

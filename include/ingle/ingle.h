@@ -2,6 +2,7 @@
 #pragma once
 
 #include "ingle/ceilings.h"
+#include "ingle/convert.h"
 #include "ingle/engine.h"
 #include "ingle/error.h"
 #include "ingle/generate.h"
@@ -11,3 +12,4 @@
 #include "ingle/sampling.h"
 #include "ingle/session.h"
 #include "ingle/synthetic.h"
+#include "ingle/tokenizer_file.h"

@@ -12,6 +12,7 @@
 #include "gguf/writer.h"
 #include "ingle/synthetic.h"
 #include "models/type_mix.h"
+#include "runtime/file_type.h"
 #include "runtime/inspect.h"
 #include "runtime/model_impl.h"
 #include "runtime/random_weights.h"
@@ -34,17 +35,6 @@ const Format& checked_format(const std::string& name, const TypeMix*& mix) {
                 fmt::join(synthetic_types(), ", "));
   }
   return *format;
-}
-
-// What most tensors have, as files name it (general.file_type).
-uint32_t file_type_number(DType type) {
-  constexpr std::pair<DType, uint32_t> kNumbers[] = {
-      {DType::kF32, 0},     {DType::kF16, 1},     {DType::kQ4_0, 2},  {DType::kQ4_1, 3},
-      {DType::kQ8_0, 7},    {DType::kQ5_0, 8},    {DType::kQ5_1, 9},  {DType::kQ2_K, 10},
-      {DType::kQ3_K, 12},   {DType::kQ4_K, 15},   {DType::kQ5_K, 17}, {DType::kQ6_K, 18},
-      {DType::kIQ4_NL, 25}, {DType::kIQ4_XS, 30}, {DType::kBF16, 32}, {DType::kMXFP4, 38}};
-  const auto* found = std::ranges::find(kNumbers, type, &std::pair<DType, uint32_t>::first);
-  return found == std::end(kNumbers) ? 0 : found->second;
 }
 
 int all_threads() { return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 1, 64); }

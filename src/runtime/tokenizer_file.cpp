@@ -1,8 +1,12 @@
 #include "ingle/tokenizer_file.h"
 
+#include <fstream>
+#include <iterator>
+
 #include "base/error.h"
 #include "gguf/gguf.h"
 #include "models/vocabulary.h"
+#include "text/hf_tokenizer.h"
 #include "text/token_spans.h"
 #include "text/tokenizer.h"
 
@@ -17,9 +21,37 @@ TokenizerFile::TokenizerFile(TokenizerFile&&) noexcept = default;
 TokenizerFile& TokenizerFile::operator=(TokenizerFile&&) noexcept = default;
 TokenizerFile::~TokenizerFile() = default;
 
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_gguf(const fs::path& path) {
+  char magic[4] = {};
+  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
+  return std::string_view(magic, sizeof magic) == "GGUF";
+}
+
+std::string read_text(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw_error(ErrorCode::kIo, "{}: cannot be read", path.native());
+  return text;
+}
+
+std::unique_ptr<const Tokenizer> open_tokenizer(const fs::path& path) {
+  std::error_code ignored;
+  const fs::path json = fs::is_directory(path, ignored) ? path / "tokenizer.json" : path;
+  if (json.extension() != ".json" || is_gguf(json)) return Tokenizer::create(load_vocabulary(GgufFile::open(path)));
+  if (!fs::exists(json, ignored)) throw_error(ErrorCode::kNotFound, "{}: no such file", json.native());
+  const fs::path config = json.parent_path() / "tokenizer_config.json";
+  return read_tokenizer_json(read_text(json), fs::exists(config, ignored) ? read_text(config) : "");
+}
+
+}  // namespace
+
 TokenizerFile TokenizerFile::open(const std::filesystem::path& path, TokenizerFileOptions options) {
   auto impl = std::make_unique<Impl>();
-  impl->tokenizer = Tokenizer::create(load_vocabulary(GgufFile::open(path)));
+  impl->tokenizer = open_tokenizer(path);
   if (options.log) {
     for (const std::string& note : impl->tokenizer->notes())
       options.log(LogLevel::kInfo, fmt::format("{}: {}", path.native(), note));

@@ -177,6 +177,38 @@ double JsonValue::number() const {
   return node().number;
 }
 
+namespace {
+
+int base64_digit(char c) {
+  if (c >= 'A' && c <= 'Z') return c - 'A';
+  if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+  if (c >= '0' && c <= '9') return c - '0' + 52;
+  return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+}  // namespace
+
+std::string JsonValue::base64() const {
+  std::string_view text = string();
+  if (text.size() % 4 != 0) fail(fmt::format("{} characters, base64 has fours of them", text.size()));
+  std::string out;
+  while (!text.empty()) {
+    uint32_t bits = 0;
+    int digits = 0;
+    for (; digits < 4 && text[static_cast<size_t>(digits)] != '='; ++digits) {
+      const int digit = base64_digit(text[static_cast<size_t>(digits)]);
+      if (digit < 0) fail("not base64");
+      bits = bits << 6 | static_cast<uint32_t>(digit);
+    }
+    const bool last = text.size() == 4;
+    if (digits < 4 && (!last || digits < 2 || text[3] != '=')) fail("not base64");
+    bits <<= 6 * (4 - digits);
+    for (int i = 0; i + 1 < digits; ++i) out += static_cast<char>(bits >> (16 - 8 * i) & 0xFF);
+    text.remove_prefix(4);
+  }
+  return out;
+}
+
 std::string_view JsonValue::string() const {
   expect(JsonDocument::Kind::kString);
   return document_->view(node().string);

@@ -64,6 +64,7 @@ class JsonValue {
   int64_t integer() const;
   double number() const;  // also of an integer
   std::string_view string() const;
+  std::string base64() const;  // the bytes that a string in base64 stands for
 
   // Children of an array or object; for (JsonValue v : value.items()) ...
   class Items;

@@ -141,6 +141,19 @@ got=$?
 sed -i '/^[> ] *[0-9]* | /d' "$work/err"
 judge 4 'line 1: expected an expression' "$got" 'a template that cannot be read'
 
+# A published folder (where the tree is at hand)
+folder=$(dirname "$0")/../convert/data/qwen3_tiny
+if [ -d "$folder" ]; then
+  gives '^qwen3: 25 tensors, ' convert "$folder" "$work/converted.gguf" --type q8_0
+  gives '^[0-9 ]*$' tokenize "$folder" -p 'the' --ids
+  refuses 2 "weights of type 'q9' cannot be written; known are f32, " convert "$folder" "$work/x.gguf" --type q9
+else
+  skip 'convert: no folder'
+fi
+gives '^Qwen3ForCausalLM$' convert --list
+refuses 3 'no such folder' convert "$work/absent" "$work/x.gguf"
+refuses 2 'the file to write' convert "$work"
+
 # Files that are no models
 printf '' > "$work/empty.gguf"
 printf 'This is a text, not a model.\nIt has two lines.\n' > "$work/text.gguf"

@@ -1,0 +1,41 @@
+// From a model's folder as it is published (config.json, safetensors, tokenizer.json) to one GGUF file.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "ingle/error.h"
+
+namespace ingle {
+
+struct ConvertOptions {
+  // Of the matrices: one of encodable_types(). Norms, biases and the like are f32; rows that are not whole blocks of
+  // the type get something wider.
+  std::string type = "f16";
+  uint64_t max_shard_bytes = 0;  // 0: one file; else PATH-00001-of-0000N.gguf, each with so many at most
+  int threads = 0;               // 0: one per processor
+  std::function<bool(double fraction)> progress;  // 0..1 while writing; returning false cancels
+};
+
+struct ConvertReport {
+  std::string architecture;  // as in the file: "qwen3"
+  int64_t tensors = 0, parameters = 0;
+  std::vector<std::filesystem::path> files;
+  uint64_t bytes = 0;
+};
+
+// Takes the memory of a few rows of a tensor, and no more. Names, shapes and settings are all checked before anything
+// is written: a tensor that the architecture lacks or has no place for is an error that names it. Throws Error:
+// kNotFound, kIo, kInvalidFile, kUnsupported (names what is known), kInvalidArgument (the type: names those there are),
+// kCancelled; then no file is left.
+ConvertReport convert_folder(const std::filesystem::path& folder, const std::filesystem::path& target,
+                             const ConvertOptions& options = {});
+
+std::vector<std::string> convertible_models();  // as config.json names them: "LlamaForCausalLM"
+std::vector<std::string> encodable_types();     // "f32", "q4_0", ..., and mixes of several: "q4_k_m"
+
+}  // namespace ingle

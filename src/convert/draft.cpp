@@ -1,0 +1,180 @@
+#include "convert/draft.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+
+#include "base/error.h"
+
+namespace ingle {
+namespace {
+
+int64_t rows_of_matrix(const Shape& shape) { return shape.rank < 2 ? 1 : shape[shape.rank - 2]; }
+
+Shape with_rows(Shape shape, int64_t rows) {
+  shape.extent[static_cast<size_t>(shape.rank - 2)] = rows;
+  return shape;
+}
+
+// Reads row by row where a function says which.
+template <class Where>
+Rows rearranged(Rows rows, Shape shape, Where where) {
+  const int64_t columns = rows.shape.columns();
+  return {shape,
+          [read = std::move(rows.read), columns, where](int64_t first, int64_t count, float* out) {
+            for (int64_t i = 0; i < count; ++i) read(where(first + i), 1, out + i * columns);
+          },
+          std::move(rows.sources)};
+}
+
+}  // namespace
+
+Rows paired(Rows rows, int64_t heads) {
+  // A bias is a column of rows.
+  const bool vector = rows.shape.rank == 1;
+  const int64_t n = vector ? rows.shape[0] : rows.shape[0], half = n / heads / 2;
+  const auto where = [half](int64_t row) {
+    const int64_t head = row / (2 * half), i = row % (2 * half);
+    return head * 2 * half + i % 2 * half + i / 2;
+  };
+  if (!vector) {
+    const Shape shape = rows.shape;
+    return rearranged(std::move(rows), shape, where);
+  }
+  return {rows.shape,
+          [read = std::move(rows.read), n, where](int64_t, int64_t, float* out) {
+            std::vector<float> all(static_cast<size_t>(n));
+            read(0, 1, all.data());
+            for (int64_t i = 0; i < n; ++i) out[i] = all[static_cast<size_t>(where(i))];
+          },
+          std::move(rows.sources)};
+}
+
+Rows part(Rows rows, int64_t first, int64_t count) {
+  if (rows.shape.rank == 1) {
+    const auto n = static_cast<size_t>(rows.shape[0]);
+    return {Shape{count},
+            [read = std::move(rows.read), n, first, count](int64_t, int64_t, float* out) {
+              std::vector<float> all(n);
+              read(0, 1, all.data());
+              std::copy_n(all.data() + first, count, out);
+            },
+            std::move(rows.sources)};
+  }
+  const int64_t each = rows_of_matrix(rows.shape);
+  const Shape shape = with_rows(rows.shape, count);
+  return rearranged(std::move(rows), shape,
+                    [each, first, count](int64_t row) { return row / count * each + first + row % count; });
+}
+
+Rows stacked(std::vector<Rows> matrices) {
+  Rows all;
+  const Shape& one = matrices.front().shape;
+  all.shape = one.rank == 1 ? Shape{static_cast<int64_t>(matrices.size()), one[0]}
+                            : Shape{static_cast<int64_t>(matrices.size()), one[0], one[1]};
+  std::vector<std::function<void(int64_t, int64_t, float*)>> reads;
+  for (Rows& matrix : matrices) {
+    all.sources.insert(all.sources.end(), matrix.sources.begin(), matrix.sources.end());
+    reads.push_back(std::move(matrix.read));
+  }
+  all.read = [reads = std::move(reads), each = one.rank == 1 ? 1 : one[0], columns = one.columns()](
+                 int64_t first, int64_t count, float* out) {
+    while (count > 0) {
+      const int64_t n = std::min(count, each - first % each);
+      reads[static_cast<size_t>(first / each)](first % each, n, out);
+      first += n;
+      count -= n;
+      out += n * columns;
+    }
+  };
+  return all;
+}
+
+Rows plus(Rows rows, float number) {
+  const int64_t columns = rows.shape.columns();
+  return {rows.shape,
+          [read = std::move(rows.read), columns, number](int64_t first, int64_t count, float* out) {
+            read(first, count, out);
+            for (int64_t i = 0; i < count * columns; ++i) out[i] += number;
+          },
+          std::move(rows.sources)};
+}
+
+Rows numbers(std::vector<float> values) {
+  const auto n = static_cast<int64_t>(values.size());
+  const auto kept = std::make_shared<const std::vector<float>>(std::move(values));
+  return {Shape{n}, [kept](int64_t, int64_t, float* out) { std::ranges::copy(*kept, out); }, {}};
+}
+
+Draft::Draft(const HfFolder& folder, std::string architecture)
+    : folder_(folder), architecture_(std::move(architecture)) {
+  set("general.architecture", gguf_value<std::string>(architecture_));
+}
+
+void Draft::set(std::string key, GgufValue value) { metadata.emplace_back(std::move(key), std::move(value)); }
+
+void Draft::count(std::string_view key, int64_t value) {
+  if (value < 0 || value > std::numeric_limits<uint32_t>::max())
+    throw_error(ErrorCode::kInvalidFile, "{}: {} would be {}", config().file(), key, value);
+  set(fmt::format("{}.{}", architecture_, key), gguf_value<uint32_t>(static_cast<uint32_t>(value)));
+}
+void Draft::real(std::string_view key, double value) {
+  set(fmt::format("{}.{}", architecture_, key), gguf_value<float>(static_cast<float>(value)));
+}
+void Draft::flag(std::string_view key, bool value) {
+  set(fmt::format("{}.{}", architecture_, key), gguf_value<bool>(value));
+}
+
+Rows Draft::rows(std::string_view name) {
+  const SafeTensor* tensor = folder_.find(name);
+  if (!tensor) throw_error(ErrorCode::kInvalidFile, "{}: tensor {} is missing", folder_.path().native(), name);
+  if (!tensor->readable())
+    throw_error(ErrorCode::kUnsupported, "{}: tensor {} is of type {} (F32, F16, BF16 and F64 can be converted)",
+                folder_.path().native(), name, tensor->type);
+  if (tensor->shape.rank == 0 || tensor->shape.elements() == 0)
+    throw_error(ErrorCode::kInvalidFile, "{}: tensor {} has the shape {}", folder_.path().native(), name,
+                to_string(tensor->shape));
+  taken_.insert(std::string(name));
+  return {tensor->shape,
+          [tensor, columns = tensor->shape.columns()](int64_t first, int64_t count, float* out) {
+            tensor->read(first * columns, count * columns, out);
+          },
+          {tensor}};
+}
+
+void Draft::ignore_all(std::string_view prefix) {
+  for (const std::string_view name : folder_.names())
+    if (name.starts_with(prefix)) ignore(name);
+}
+
+void Draft::add(std::string name, Rows rows, DraftTensor::Storage storage) {
+  if (rows.shape.rank == 1) storage = DraftTensor::Storage::kFloat;
+  tensors.push_back({std::move(name), std::move(rows), storage});
+}
+
+void Draft::linear(std::string_view name, std::string_view part_name) {
+  linear(name, part_name, [](Rows rows) { return rows; });
+}
+
+void Draft::linear(std::string_view name, std::string_view part_name, const std::function<Rows(Rows)>& change) {
+  for (const char* kind : {"weight", "bias"}) {
+    const std::string source = fmt::format("{}.{}", part_name, kind);
+    if (kind == std::string_view("weight") || has(source)) add(fmt::format("{}.{}", name, kind), change(rows(source)));
+  }
+}
+
+void Draft::finish() const {
+  std::vector<std::string_view> left;
+  for (const std::string_view name : folder_.names())
+    if (!taken_.contains(name)) left.push_back(name);
+  if (left.empty()) return;
+  constexpr size_t kShown = 20;
+  const size_t all = left.size();
+  left.resize(std::min(all, kShown));
+  throw_error(ErrorCode::kUnsupported, "{}: {} tensors that {} has no place for: {}{}", folder_.path().native(), all,
+              architecture_, fmt::join(left, ", "), all > kShown ? fmt::format(" and {} more", all - kShown) : "");
+}
+
+}  // namespace ingle

@@ -1,0 +1,200 @@
+// Gemma 4, text: sliding and global layers with sizes of their own, a tail that reads others' caches, per-layer
+// embeddings, experts beside the dense MLP.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "convert/families/decoder.h"
+#include "convert/family.h"
+
+namespace ingle {
+namespace {
+
+using Storage = DraftTensor::Storage;
+
+struct Layer {
+  bool slides;
+  int64_t head_dim, kv_heads, d_ff;
+};
+
+struct Layers {
+  std::vector<Layer> all;
+  int64_t shared = 0;    // the last of them, which read the cache of earlier ones
+  int64_t head_dim = 0;  // of sliding layers
+  int64_t global_dim = 0;
+};
+
+// Global layers have sizes of their own: under names of their own, or listed layer by layer.
+Layers read_layers(const HfConfig& c) {
+  const int64_t count = c.integer("num_hidden_layers");
+  Layers layers{.shared = c.integer("num_kv_shared_layers", 0), .head_dim = c.integer("head_dim")};
+  layers.global_dim = c.integer("global_head_dim", layers.head_dim);
+  const std::vector<std::string> types = c.texts("layer_types");
+  if (count < 1 || static_cast<int64_t>(types.size()) != count) c.refuse("layer_types", "as long as num_hidden_layers");
+  if (layers.shared < 0 || layers.shared >= count) c.refuse("num_kv_shared_layers", "from 0 to all but one");
+  const bool wide = c.flag("use_double_wide_mlp", false), equal = c.flag("attention_k_eq_v", false);
+  const std::optional<HfConfig> listed = c.object("per_layer_config");
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string& type = types[static_cast<size_t>(i)];
+    if (type != "sliding_attention" && type != "full_attention")
+      c.refuse("layer_types", "a list of sliding_attention and full_attention");
+    Layer layer{.slides = type == "sliding_attention",
+                .head_dim = layers.head_dim,
+                .kv_heads = c.integer("num_key_value_heads"),
+                .d_ff = c.integer("intermediate_size")};
+    if (!layer.slides) layer.head_dim = layers.global_dim;
+    if (!layer.slides && equal) layer.kv_heads = c.integer("num_global_key_value_heads", layer.kv_heads);
+    if (wide && i >= count - layers.shared) layer.d_ff *= 2;
+    if (const auto own = listed ? listed->object(std::to_string(i)) : std::nullopt) {
+      layer.head_dim = own->integer("head_dim", layer.head_dim);
+      layer.kv_heads = own->integer("num_key_value_heads", layer.kv_heads);
+      layer.d_ff = own->integer("intermediate_size", layer.d_ff);
+      if (!layer.slides) layers.global_dim = layer.head_dim;
+    }
+    layers.all.push_back(layer);
+  }
+  for (const Layer& layer : layers.all)
+    if (layer.head_dim != (layer.slides ? layers.head_dim : layers.global_dim) || layer.head_dim < 2)
+      c.refuse("per_layer_config", "one that gives all layers of a kind the same head_dim");
+  return layers;
+}
+
+struct Rope {
+  double base, global_base, rotated_share;
+};
+
+Rope read_rope(const HfConfig& c) {
+  const auto rope = c.object("rope_parameters");
+  const auto sliding = rope ? rope->object("sliding_attention") : std::nullopt;
+  const auto full = rope ? rope->object("full_attention") : std::nullopt;
+  if (!sliding || !full) c.refuse("rope_parameters", "an object with sliding_attention and full_attention");
+  return {sliding->number("rope_theta"), full->number("rope_theta"), full->number("partial_rotary_factor", 0.25)};
+}
+
+template <class T>
+void per_layer(Draft& draft, std::string_view key, const std::vector<T>& values) {
+  draft.set(fmt::format("{}.{}", draft.architecture(), key), gguf_array<T>(values));
+}
+
+void metadata(Draft& draft, const Layers& layers) {
+  const HfConfig& c = draft.config();
+  const Rope rope = read_rope(c);
+  std::vector<int32_t> d_ff, kv_heads;
+  std::vector<bool> slides;
+  for (const Layer& layer : layers.all) {
+    d_ff.push_back(static_cast<int32_t>(layer.d_ff));
+    kv_heads.push_back(static_cast<int32_t>(layer.kv_heads));
+    slides.push_back(layer.slides);
+  }
+  draft.count("block_count", c.integer("num_hidden_layers"));
+  draft.count("context_length", c.integer("max_position_embeddings"));
+  draft.count("embedding_length", c.integer("hidden_size"));
+  per_layer(draft, "feed_forward_length", d_ff);
+  draft.count("attention.head_count", c.integer("num_attention_heads"));
+  per_layer(draft, "attention.head_count_kv", kv_heads);
+  draft.count("attention.key_length", layers.global_dim);
+  draft.count("attention.value_length", layers.global_dim);
+  draft.count("attention.key_length_swa", layers.head_dim);
+  draft.count("attention.value_length_swa", layers.head_dim);
+  draft.count("attention.sliding_window", c.integer("sliding_window"));
+  per_layer(draft, "attention.sliding_window_pattern", slides);
+  draft.count("attention.shared_kv_layers", layers.shared);
+  draft.real("attention.layer_norm_rms_epsilon", c.number("rms_norm_eps"));
+  draft.count("embedding_length_per_layer_input", c.integer("hidden_size_per_layer_input", 0));
+  draft.real("rope.freq_base", rope.global_base);
+  draft.real("rope.freq_base_swa", rope.base);
+  draft.count("rope.dimension_count", layers.global_dim);
+  draft.count("rope.dimension_count_swa", layers.head_dim);
+  draft.real("final_logit_softcapping", c.number("final_logit_softcapping", 0));
+  draft.count("vocab_size", c.integer("vocab_size"));
+  if (c.flag("enable_moe_block", false)) {
+    draft.count("expert_count", c.integer("num_experts"));
+    draft.count("expert_used_count", c.integer("top_k_experts"));
+    draft.count("expert_feed_forward_length", c.integer("moe_intermediate_size"));
+  }
+  // Only a share of a global head's channels turns: the others' angles are divided until nothing is left of them.
+  std::vector<float> divisors(static_cast<size_t>(layers.global_dim / 2), 1e30f);
+  const int64_t turning = static_cast<int64_t>(rope.rotated_share * static_cast<double>(layers.global_dim)) / 2;
+  if (turning < 0 || turning > layers.global_dim / 2)
+    c.refuse("rope_parameters", "with a partial_rotary_factor up to 1");
+  std::fill_n(divisors.begin(), turning, 1.0f);
+  draft.add("rope_freqs.weight", numbers(std::move(divisors)));
+}
+
+struct Name {
+  const char *to, *from;
+};
+
+void block(Draft& draft, const std::string& from, const std::string& to, bool reads_only) {
+  for (const Name& n :
+       {Name{"attn_norm", "input_layernorm"}, Name{"attn_q", "self_attn.q_proj"},
+        Name{"attn_q_norm", "self_attn.q_norm"}, Name{"attn_output", "self_attn.o_proj"},
+        Name{"post_attention_norm", "post_attention_layernorm"}, Name{"ffn_norm", "pre_feedforward_layernorm"},
+        Name{"ffn_gate", "mlp.gate_proj"}, Name{"ffn_up", "mlp.up_proj"}, Name{"ffn_down", "mlp.down_proj"},
+        Name{"post_ffw_norm", "post_feedforward_layernorm"}})
+    draft.linear(to + n.to, from + n.from);
+  for (const Name& n : {Name{"attn_k", "self_attn.k_proj"}, Name{"attn_k_norm", "self_attn.k_norm"},
+                        Name{"attn_v", "self_attn.v_proj"}}) {
+    const std::string name = from + n.from;
+    if (reads_only) {
+      draft.ignore(name + ".weight");  // published files hold them although nobody may use them
+    } else if (n.to != std::string_view("attn_v") || draft.has(name + ".weight")) {
+      draft.linear(to + n.to, name);
+    }
+  }
+  if (draft.has(from + "layer_scalar")) draft.add(to + "layer_output_scale.weight", draft.rows(from + "layer_scalar"));
+}
+
+void experts(Draft& draft, const std::string& from, const std::string& to) {
+  draft.add(to + "ffn_gate_inp.weight", draft.rows(from + "router.proj.weight"), Storage::kFloat);
+  draft.add(to + "ffn_gate_inp.scale", draft.rows(from + "router.scale"));
+  draft.add(to + "ffn_gate_up_exps.weight", draft.rows(from + "experts.gate_up_proj"));
+  draft.add(to + "ffn_down_exps.weight", draft.rows(from + "experts.down_proj"));
+  draft.add(to + "ffn_down_exps.scale", draft.rows(from + "router.per_expert_scale"));
+  for (const Name& n :
+       {Name{"pre_ffw_norm_2", "pre_feedforward_layernorm_2"}, Name{"post_ffw_norm_1", "post_feedforward_layernorm_1"},
+        Name{"post_ffw_norm_2", "post_feedforward_layernorm_2"}})
+    draft.linear(to + n.to, from + n.from);
+}
+
+void gemma4(Draft& draft) {
+  const HfConfig& c = draft.config();
+  if (c.text("hidden_activation", "gelu_pytorch_tanh") != "gelu_pytorch_tanh")
+    c.refuse("hidden_activation", "gelu_pytorch_tanh");
+  const Layers layers = read_layers(c);
+  metadata(draft, layers);
+  const std::string prefix = decoder_prefix(draft);
+  embedding_and_output(draft, prefix);
+  const bool per_layer_inputs = c.integer("hidden_size_per_layer_input", 0) > 0;
+  if (per_layer_inputs) {
+    draft.linear("per_layer_token_embd", prefix + "embed_tokens_per_layer");
+    draft.linear("per_layer_model_proj", prefix + "per_layer_model_projection");
+    draft.linear("per_layer_proj_norm", prefix + "per_layer_projection_norm");
+  }
+  const auto count = static_cast<int64_t>(layers.all.size());
+  for (int64_t i = 0; i < count; ++i) {
+    const std::string from = layer_part(prefix, i), to = block_part(i);
+    block(draft, from, to, i >= count - layers.shared);
+    if (per_layer_inputs)
+      for (const Name& n : {Name{"inp_gate", "per_layer_input_gate"}, Name{"proj", "per_layer_projection"},
+                            Name{"post_norm", "post_per_layer_input_norm"}})
+        draft.linear(to + n.to, from + n.from);
+    if (c.flag("enable_moe_block", false)) experts(draft, from, to);
+  }
+  // Eyes and ears are other files' matter.
+  for (const char* tower : {"model.vision_tower.", "model.embed_vision.", "model.audio_tower.", "model.embed_audio."})
+    draft.ignore_all(tower);
+}
+
+}  // namespace
+
+std::span<const HfFamily> gemma4_families() {
+  static constexpr HfFamily kRows[] = {
+      {"Gemma4ForCausalLM", "gemma4", gemma4},
+      {"Gemma4ForConditionalGeneration", "gemma4", gemma4},
+  };
+  return kRows;
+}
+
+}  // namespace ingle

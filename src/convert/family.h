@@ -1,0 +1,22 @@
+// What the file of a family gives to the table in families/registry.cpp.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "convert/draft.h"
+
+namespace ingle {
+
+struct HfFamily {
+  std::string_view name;          // in the list "architectures" of its config.json: "LlamaForCausalLM"
+  std::string_view architecture;  // general.architecture
+  // Adds everything but the tokenizer. Throws Error: kInvalidFile, kUnsupported (a setting that nothing here computes).
+  void (*draft)(Draft& draft);
+};
+
+// nullptr when nobody knows it.
+const HfFamily* find_hf_family(std::string_view name);
+std::vector<std::string_view> hf_family_names();
+
+}  // namespace ingle

@@ -1,0 +1,79 @@
+// A model as it is published: a folder with config.json, the weights in one safetensors file or several, and texts
+// beside them.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "convert/safetensors.h"
+
+namespace ingle {
+
+// Settings under the names they have in config.json. Everything throws Error{kInvalidFile} naming the file and the key.
+class HfConfig {
+ public:
+  HfConfig(boost::json::object values, std::string file) : values_(std::move(values)), file_(std::move(file)) {}
+
+  // Absent and null are the same.
+  bool has(std::string_view key) const { return find(key) != nullptr; }
+  int64_t integer(std::string_view key) const;
+  int64_t integer(std::string_view key, int64_t absent) const { return has(key) ? integer(key) : absent; }
+  double number(std::string_view key) const;
+  double number(std::string_view key, double absent) const { return has(key) ? number(key) : absent; }
+  bool flag(std::string_view key, bool absent) const;
+  std::string text(std::string_view key) const;
+  std::string text(std::string_view key, std::string_view absent) const;
+  std::vector<std::string> texts(std::string_view key) const;  // [] when absent
+  std::vector<double> numbers(std::string_view key) const;     // [] when absent; one number is a list of one
+  std::optional<HfConfig> object(std::string_view key) const;
+
+  const std::string& file() const noexcept { return file_; }
+  [[noreturn]] void refuse(std::string_view key, std::string_view must) const;
+
+ private:
+  const boost::json::value* find(std::string_view key) const;
+
+  boost::json::object values_;
+  std::string file_;
+};
+
+class HfFolder {
+ public:
+  // Throws Error: kNotFound (no folder, no config.json, no weights), kIo, kInvalidFile, kUnsupported.
+  static HfFolder open(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+  const HfConfig& config() const noexcept { return config_; }  // of the language model, where there is more than that
+  const std::string& architecture() const noexcept { return architecture_; }  // "LlamaForCausalLM"
+
+  // nullptr when absent.
+  const SafeTensor* find(std::string_view name) const;
+  std::vector<std::string_view> names() const;  // sorted
+  void drop(const SafeTensor& tensor) const noexcept;
+
+  // A text beside the weights; nullopt when there is none.
+  std::optional<std::string> read(std::string_view name) const;
+  std::optional<HfConfig> read_config(std::string_view name) const;
+
+ private:
+  HfFolder(std::filesystem::path path, HfConfig config) : path_(std::move(path)), config_(std::move(config)) {}
+
+  std::filesystem::path path_;
+  HfConfig config_;
+  std::string architecture_;
+  std::vector<SafeTensorsFile> shards_;
+  struct Place {
+    size_t shard;
+    const SafeTensor* tensor;
+  };
+  std::unordered_map<std::string_view, Place> by_name_;
+};
+
+}  // namespace ingle

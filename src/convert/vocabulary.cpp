@@ -1,0 +1,197 @@
+// Four kinds of tokenizers in tokenizer.json have a form in GGUF: byte-level BPE, BPE over characters with byte tokens
+// (which GGUF keeps as SentencePiece does, with scores, but for Gemma 4), unigram, WordPiece.
+#include "convert/vocabulary.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "text/hf_description.h"
+#include "text/hf_encoder.h"
+#include "text/json_document.h"
+#include "text/space_mark.h"
+#include "text/tokenizer_base.h"
+
+namespace ingle {
+namespace {
+
+constexpr const char* kFile = "tokenizer.json";
+
+template <class... Args>
+[[noreturn]] void no_form(fmt::format_string<Args...> format, Args&&... args) {
+  throw_error(ErrorCode::kUnsupported, "{}: {}", kFile, fmt::format(format, std::forward<Args>(args)...));
+}
+
+// Normalisers, one after the other.
+std::vector<JsonValue> normalizers(JsonValue root) {
+  const JsonValue whole = root.find("normalizer");
+  if (!whole || whole.is_null()) return {};
+  if (whole.at("type").string() != "Sequence") return {whole};
+  std::vector<JsonValue> steps;
+  for (const JsonValue step : whole.at("normalizers").items()) steps.push_back(step);
+  return steps;
+}
+
+bool has_type(const std::vector<JsonValue>& steps, std::string_view type) {
+  return std::ranges::any_of(steps, [&](JsonValue step) { return step.at("type").string() == type; });
+}
+
+std::vector<int32_t> kinds_of(const HfDescription& d) {
+  constexpr int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;
+  std::vector<int32_t> kinds(d.tokens.size(), kNormal);
+  for (size_t i = 0; i < kinds.size(); ++i) {
+    if (d.tokens[i].empty()) kinds[i] = kUnused;
+    if (d.model.byte_fallback && parse_byte_token(d.tokens[i])) kinds[i] = kByte;
+  }
+  for (const HfAddedToken& token : d.added)
+    kinds[static_cast<size_t>(token.id)] = token.special ? kControl : kUserDefined;
+  if (d.model.unknown) kinds[static_cast<size_t>(*d.model.unknown)] = kUnknown;
+  return kinds;
+}
+
+void add_merges(Draft& draft, const HfDescription& d) {
+  std::vector<std::string> merges;
+  merges.reserve(d.model.merges.size());
+  for (const HfModel::Merge& merge : d.model.merges) {
+    const std::string &left = d.tokens[static_cast<size_t>(merge.left)],
+                      &right = d.tokens[static_cast<size_t>(merge.right)];
+    // A line is cut at its first space but one at its very start.
+    if (left.find(' ', 1) != left.npos || right.starts_with(' '))
+      no_form("model.merges: \"{}\" and \"{}\": a merge with a space has no form in GGUF", left, right);
+    merges.push_back(left + ' ' + right);
+  }
+  draft.set("tokenizer.ggml.merges", gguf_array<std::string>(merges));
+}
+
+// SentencePiece joins the pair with the highest score first: that of a token is the rank of the merge that makes it.
+std::vector<float> scores_of_merges(const HfDescription& d) {
+  std::vector<float> scores(d.tokens.size(), 0.0f);
+  for (size_t rank = d.model.merges.size(); rank-- > 0;)
+    scores[static_cast<size_t>(d.model.merges[rank].result)] = -static_cast<float>(rank) - 1;
+  return scores;
+}
+
+bool prefixes_space(const HfDescription& d, const std::vector<JsonValue>& steps) {
+  for (const JsonValue step : steps)
+    if (step.at("type").string() == "Prepend" && step.at("prepend").string() == kSpaceMark) return true;
+  return std::ranges::any_of(d.pre_steps, [](const HfPreStep& step) {
+    return step.kind == HfPreStep::Kind::kMetaspace && step.prepend != HfPreStep::Prepend::kNever;
+  });
+}
+
+// Words begin with U+2581 in GGUF, and what continues one has no mark.
+std::vector<std::string> wordpiece_texts(const HfDescription& d) {
+  std::vector<std::string> texts = d.tokens;
+  std::vector<bool> added(texts.size());
+  for (const HfAddedToken& token : d.added) added[static_cast<size_t>(token.id)] = true;
+  for (size_t i = 0; i < texts.size(); ++i) {
+    if (added[i] || texts[i].empty()) continue;
+    const std::string& prefix = d.model.continuing_prefix;
+    texts[i] = !prefix.empty() && texts[i].starts_with(prefix) ? texts[i].substr(prefix.size())
+                                                               : std::string(kSpaceMark) + texts[i];
+  }
+  return texts;
+}
+
+void add_model(Draft& draft, HfDescription& d, JsonValue root) {
+  const std::vector<JsonValue> steps = normalizers(root);
+  const auto model = [&](std::string_view name) {
+    draft.set("tokenizer.ggml.model", gguf_value<std::string>(std::string(name)));
+  };
+  const auto scores = [&](const std::vector<float>& values) {
+    draft.set("tokenizer.ggml.scores", gguf_array<float>(values));
+  };
+  switch (d.model.type) {
+    case HfModel::Type::kBpe: {
+      if (const std::string_view pre = gguf_pre_tokenizer(d.pre_steps, has_type(steps, "NFC"), d.model.ignore_merges);
+          !pre.empty()) {
+        model("gpt2");
+        draft.set("tokenizer.ggml.pre", gguf_value<std::string>(std::string(pre)));
+        return add_merges(draft, d);
+      }
+      if (!d.model.byte_fallback)
+        no_form("pre_tokenizer: cuts words in a way that has no name in GGUF (tokenizer.ggml.pre)");
+      if (draft.architecture() == "gemma4") {
+        model("gemma4");
+        return add_merges(draft, d);
+      }
+      model("llama");
+      scores(scores_of_merges(d));
+      draft.set("tokenizer.ggml.add_space_prefix", gguf_value<bool>(prefixes_space(d, steps)));
+      return;
+    }
+    case HfModel::Type::kUnigram: {
+      model("t5");
+      scores({d.model.scores.begin(), d.model.scores.end()});
+      for (const JsonValue step : steps) {
+        if (step.at("type").string() != "Precompiled") continue;
+        const std::string map = step.at("precompiled_charsmap").base64();
+        draft.set("tokenizer.ggml.precompiled_charsmap", gguf_array<uint8_t>({map.begin(), map.end()}));
+      }
+      draft.set("tokenizer.ggml.add_space_prefix", gguf_value<bool>(prefixes_space(d, steps)));
+      draft.set("tokenizer.ggml.remove_extra_whitespaces",
+                gguf_value<bool>(has_type(steps, "Replace") || has_type(steps, "Strip")));
+      return;
+    }
+    case HfModel::Type::kWordPiece: {
+      model("bert");
+      d.tokens = wordpiece_texts(d);
+      for (const JsonValue step : steps) {
+        if (step.at("type").string() != "BertNormalizer") continue;
+        const bool lowercase = step.at("lowercase").boolean();
+        const JsonValue strip = step.find("strip_accents");
+        draft.set("tokenizer.ggml.normalizer.lowercase", gguf_value<bool>(lowercase));
+        draft.set("tokenizer.ggml.normalizer.strip_accents",
+                  gguf_value<bool>(strip && !strip.is_null() ? strip.boolean() : lowercase));
+      }
+      return;
+    }
+    case HfModel::Type::kWordLevel:
+      no_form("model.type: WordLevel has no form in GGUF");
+  }
+}
+
+void add_role(Draft& draft, const char* key, std::optional<TokenId> id) {
+  if (id) draft.set(fmt::format("tokenizer.ggml.{}_token_id", key), gguf_value<uint32_t>(static_cast<uint32_t>(*id)));
+}
+
+}  // namespace
+
+void add_vocabulary(Draft& draft, const HfFolder& folder, int64_t rows) {
+  const std::optional<std::string> text = folder.read(kFile);
+  if (!text) throw_error(ErrorCode::kNotFound, "{}: no {}", folder.path().native(), kFile);
+  const std::string config_text = folder.read("tokenizer_config.json").value_or("{}");
+  const JsonDocument json(*text, kFile), config(config_text, "tokenizer_config.json");
+  HfDescription d = describe_tokenizer(json.root(), config.root());
+  if (static_cast<int64_t>(d.tokens.size()) > rows)
+    throw_error(ErrorCode::kInvalidFile, "{}: {} tokens, the embedding has {} rows", kFile, d.tokens.size(), rows);
+
+  // Embeddings are often longer than the vocabulary.
+  std::vector<int32_t> kinds = kinds_of(d);
+  const size_t known = d.tokens.size();
+  d.tokens.resize(static_cast<size_t>(rows));
+  kinds.resize(d.tokens.size(), 5);
+  d.model.scores.resize(d.tokens.size(), 0);
+  add_model(draft, d, json.root());
+  for (size_t i = 0; i < d.tokens.size(); ++i)
+    if (d.tokens[i].empty()) d.tokens[i] = fmt::format("[PAD{}]", i);
+  draft.set("tokenizer.ggml.tokens", gguf_array<std::string>(d.tokens));
+  draft.set("tokenizer.ggml.token_type", gguf_array<int32_t>(kinds));
+
+  const std::optional<TokenId> bos = d.bos ? d.bos : d.before.empty() ? std::nullopt : std::optional(d.before.front());
+  add_role(draft, "bos", bos);
+  add_role(draft, "eos", d.eos);
+  add_role(draft, "padding", d.padding);
+  if (d.model.unknown && static_cast<size_t>(*d.model.unknown) < known) add_role(draft, "unknown", d.model.unknown);
+  const auto adds = [&](const char* setting, bool shown) {
+    const JsonValue given = config.root().find(setting);
+    return shown || (given && !given.is_null() && given.boolean());
+  };
+  draft.set("tokenizer.ggml.add_bos_token",
+            gguf_value<bool>(adds("add_bos_token", bos && !d.before.empty() && d.before.front() == *bos)));
+  draft.set("tokenizer.ggml.add_eos_token",
+            gguf_value<bool>(adds("add_eos_token", d.eos && !d.after.empty() && d.after.back() == *d.eos)));
+}
+
+}  // namespace ingle

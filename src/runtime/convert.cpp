@@ -1,0 +1,199 @@
+// A family's rules draft the file; a model is planned from the draft, as if it were a file, which checks every name and
+// shape; then tensors are read, quantised and written, a few rows of one at a time.
+#include "ingle/convert.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <thread>
+
+#include "base/error.h"
+#include "base/thread_pool.h"
+#include "convert/family.h"
+#include "convert/vocabulary.h"
+#include "gguf/writer.h"
+#include "ingle/prompt_template.h"
+#include "models/model.h"
+#include "models/type_mix.h"
+#include "runtime/engine_impl.h"
+#include "runtime/file_type.h"
+#include "runtime/planning_backend.h"
+
+namespace ingle {
+namespace {
+
+constexpr size_t kPieceBytes = size_t{8} << 20;  // of f32 rows in memory at once
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+void add_recommended_sampling(Draft& draft, const HfFolder& folder) {
+  const std::optional<HfConfig> c = folder.read_config("generation_config.json");
+  if (!c || !c->flag("do_sample", false)) return;
+  if (c->has("temperature"))
+    draft.set("general.sampling.temp", gguf_value<float>(static_cast<float>(c->number("temperature"))));
+  if (c->has("top_k"))
+    draft.set("general.sampling.top_k", gguf_value<int32_t>(static_cast<int32_t>(c->integer("top_k"))));
+  if (c->has("top_p")) draft.set("general.sampling.top_p", gguf_value<float>(static_cast<float>(c->number("top_p"))));
+}
+
+void add_templates(Draft& draft, const HfFolder& folder) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder.path() / "tokenizer_config.json", ignored) &&
+      !std::filesystem::exists(folder.path() / "chat_template.jinja", ignored))
+    return;
+  const TemplateSource source = read_template(folder.path());
+  if (!source.text.empty()) draft.set("tokenizer.chat_template", gguf_value<std::string>(source.text));
+  for (const std::string& name : source.names)
+    draft.set("tokenizer.chat_template." + name, gguf_value<std::string>(read_template(folder.path(), name).text));
+}
+
+Draft draft_of(const HfFolder& folder) {
+  const HfFamily* family = find_hf_family(folder.architecture());
+  if (family == nullptr) {
+    throw_error(ErrorCode::kUnsupported, "{}: \"{}\" cannot be converted; known are {}", folder.config().file(),
+                folder.architecture(), fmt::join(hf_family_names(), ", "));
+  }
+  Draft draft(folder, std::string(family->architecture));
+  std::filesystem::path name = std::filesystem::absolute(folder.path()).lexically_normal();
+  if (!name.has_filename()) name = name.parent_path();
+  draft.set("general.type", gguf_value<std::string>("model"));
+  draft.set("general.name", gguf_value<std::string>(name.filename().string()));
+  family->draft(draft);
+  draft.finish();
+  const auto embedding = std::ranges::find(draft.tensors, "token_embd.weight", &DraftTensor::name);
+  INGLE_CHECK(embedding != draft.tensors.end());
+  add_vocabulary(draft, folder, embedding->rows.shape.rows());
+  add_templates(draft, folder);
+  add_recommended_sampling(draft, folder);
+  return draft;
+}
+
+// What each tensor is stored as.
+std::vector<DType> types_of(const Draft& draft, const std::string& name) {
+  ModelShape shape;
+  for (const DraftTensor& tensor : draft.tensors) {
+    ShapeTensor entry;
+    entry.name = tensor.name;
+    entry.shape = tensor.rows.shape;
+    if (tensor.storage == DraftTensor::Storage::kMatrix) entry.storage = ShapeTensor::Storage::kMatrix;
+    shape.tensors.push_back(std::move(entry));
+  }
+  if (const TypeMix* mix = find_type_mix(lower(name))) return mixed_types(shape, *mix);
+  const Format* format = find_format(name);
+  if (format == nullptr || format->encode == nullptr || format->type == DType::kQ8_K) {
+    throw_error(ErrorCode::kInvalidArgument, "weights of type '{}' cannot be written; known are {}", name,
+                fmt::join(encodable_types(), ", "));
+  }
+  std::vector<DType> types;
+  for (const ShapeTensor& tensor : shape.tensors) types.push_back(storage_type(tensor, format->type));
+  return types;
+}
+
+DType main_type_of(const std::string& name) {
+  const TypeMix* mix = find_type_mix(lower(name));
+  return mix != nullptr ? mix->most : find_format(name)->type;
+}
+
+// Plans a model from the draft: whatever is missing, too much or of another shape is an error that names it.
+void check(const Draft& draft, const std::vector<DType>& types, const std::string& name) {
+  GgufRecipe recipe{.name = name, .metadata = draft.metadata, .tensors = {}, .fill = {}};
+  for (size_t i = 0; i < draft.tensors.size(); ++i)
+    recipe.tensors.push_back({draft.tensors[i].name, types[i], draft.tensors[i].rows.shape});
+  const GgufFile file = GgufFile::generate(std::move(recipe));
+  Engine engine({.threads = 1, .isa = "", .log = {}});
+  PlanningBackend planning(*engine.impl().backend);
+  std::string unused;
+  const auto warn = [&](std::string_view text) { unused = text; };
+  load_model(file, planning, {.progress = {}, .warn = warn, .drop_pages = false});
+  if (!unused.empty()) throw Error(ErrorCode::kInternal, unused);
+}
+
+// Rows of one tensor in the type of the file, some at a time, by all threads.
+class Encoder {
+ public:
+  explicit Encoder(int threads) : pool_(threads) {}
+
+  void encode(const Rows& rows, const Format& format, int64_t first, int64_t count, std::vector<std::byte>& out) {
+    const int64_t columns = rows.shape.columns();
+    const size_t row_bytes = format.row_bytes(columns);
+    out.resize(row_bytes * static_cast<size_t>(count));
+    TaskCounter tasks(count, std::max<int64_t>(1, 65536 / columns));
+    pool_.run([&](int) {
+      std::vector<float> numbers;
+      int64_t begin, end;
+      while (tasks.next(begin, end)) {
+        numbers.resize(static_cast<size_t>((end - begin) * columns));
+        rows.read(first + begin, end - begin, numbers.data());
+        for (int64_t row = begin; row < end; ++row)
+          format.encode(numbers.data() + (row - begin) * columns, out.data() + static_cast<size_t>(row) * row_bytes,
+                        columns, nullptr);
+      }
+    });
+  }
+
+ private:
+  ThreadPool pool_;
+};
+
+}  // namespace
+
+std::vector<std::string> convertible_models() {
+  const std::vector<std::string_view> names = hf_family_names();
+  return {names.begin(), names.end()};
+}
+
+std::vector<std::string> encodable_types() {
+  std::vector<std::string> names;
+  for (const Format& format : formats())
+    if (format.encode != nullptr && format.type != DType::kQ8_K) names.push_back(lower(format.name));
+  for (const TypeMix& mix : type_mixes()) names.emplace_back(mix.name);
+  return names;
+}
+
+ConvertReport convert_folder(const std::filesystem::path& path, const std::filesystem::path& target,
+                             const ConvertOptions& options) {
+  const HfFolder folder = HfFolder::open(path);
+  Draft draft = draft_of(folder);
+  const std::vector<DType> types = types_of(draft, options.type);
+  draft.set("general.quantization_version", gguf_value<uint32_t>(2));
+  draft.set("general.file_type", gguf_value<uint32_t>(file_type_number(main_type_of(options.type))));
+  check(draft, types, path.native());
+
+  GgufWriter writer(target, {.max_shard_bytes = options.max_shard_bytes});
+  for (const auto& [key, value] : draft.metadata) writer.set(key, value);
+  const int most = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  Encoder encoder(options.threads > 0 ? std::min(options.threads, 1024) : most);
+  ConvertReport report{.architecture = draft.architecture(), .tensors = static_cast<int64_t>(draft.tensors.size())};
+  double all = 0, done = 0;
+  for (const DraftTensor& tensor : draft.tensors) {
+    report.parameters += tensor.rows.shape.elements();
+    all += static_cast<double>(tensor.rows.shape.elements());
+  }
+  std::vector<std::byte> buffer;
+  for (size_t i = 0; i < draft.tensors.size(); ++i) {
+    const Rows& rows = draft.tensors[i].rows;
+    writer.add_tensor(draft.tensors[i].name, types[i], rows.shape, [&, i](const GgufWriter::Sink& write) {
+      const int64_t columns = rows.shape.columns();
+      const int64_t piece = std::max<int64_t>(1, static_cast<int64_t>(kPieceBytes / sizeof(float)) / columns);
+      for (int64_t row = 0; row < rows.shape.rows(); row += piece) {
+        const int64_t count = std::min(piece, rows.shape.rows() - row);
+        encoder.encode(rows, format_of(types[i]), row, count, buffer);
+        write(buffer);
+        done += static_cast<double>(count * columns);
+        if (options.progress && !options.progress(done / all))
+          throw_error(ErrorCode::kCancelled, "{}: cancelled", target.native());
+      }
+      for (const SafeTensor* source : rows.sources) folder.drop(*source);
+    });
+  }
+  report.files = writer.finish();
+  for (const std::filesystem::path& file : report.files) report.bytes += std::filesystem::file_size(file);
+  return report;
+}
+
+}  // namespace ingle
