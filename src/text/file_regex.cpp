@@ -1,6 +1,6 @@
-// Machine code on a small stack first; when that stack is too small, the interpreter, whose frames are on the heap and
-// bounded. One match may cost so many steps, and all matches in a text so much time: an expression may be chosen to
-// cost its square.
+// Machine code on a small stack first; when that is too small, on a large one, made only then; without machine code,
+// the interpreter, whose frames are on the heap and bounded. One match may cost so many steps, and all matches in a
+// text so much time: an expression may be chosen to cost its square.
 #include "text/file_regex.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
@@ -20,6 +20,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMaxPattern = 64 * 1024;  // bytes, after translation
 constexpr uint32_t kHeapLimitKib = 256 * 1024;
+constexpr size_t kStackBytes = size_t{256} << 20;  // at most, of the large stack; it grows as it is used
 
 // Real expressions look at a character a few times, also when a text of a megabyte is one word.
 uint32_t match_limit(size_t text_bytes) {
@@ -42,8 +43,18 @@ struct FileRegex::Code {
 struct FileRegex::Scratch::State {
   pcre2_match_data* data = pcre2_match_data_create(1, nullptr);
   pcre2_match_context* context = pcre2_match_context_create(nullptr);
+  pcre2_jit_stack* stack = nullptr;
+
+  // False when there is one already.
+  bool enlarge_stack() {
+    if (stack != nullptr) return false;
+    stack = pcre2_jit_stack_create(64 * 1024, kStackBytes, nullptr);
+    pcre2_jit_stack_assign(context, nullptr, stack);
+    return stack != nullptr;
+  }
 
   ~State() {
+    pcre2_jit_stack_free(stack);
     pcre2_match_data_free(data);
     pcre2_match_context_free(context);
   }
@@ -86,7 +97,7 @@ FileRegex& FileRegex::operator=(FileRegex&&) noexcept = default;
 FileRegex::~FileRegex() = default;
 
 void FileRegex::find_all(std::string_view text, Scratch& scratch, std::vector<TextRange>& matches) const {
-  const Scratch::State& s = *scratch.state_;
+  Scratch::State& s = *scratch.state_;
   pcre2_set_match_limit(s.context, match_limit(text.size()));
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
   const auto match = [&](size_t from, uint32_t options) {
@@ -96,7 +107,7 @@ void FileRegex::find_all(std::string_view text, Scratch& scratch, std::vector<Te
   size_t position = 0, last_end = std::string_view::npos;
   for (size_t n = 1; position <= text.size(); ++n) {
     int found = match(position, 0);
-    if (found == PCRE2_ERROR_JIT_STACKLIMIT) found = match(position, PCRE2_NO_JIT);
+    if (found == PCRE2_ERROR_JIT_STACKLIMIT && s.enlarge_stack()) found = match(position, 0);
     if (found == PCRE2_ERROR_NOMATCH) return;
     if (found < 0) {
       throw_error(ErrorCode::kInvalidArgument,

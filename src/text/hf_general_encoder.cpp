@@ -120,10 +120,14 @@ class UnigramModel final : public PieceModel {
       : model_(std::move(model)), unigram_(make(model_, special)) {}
 
   void encode(std::string_view piece, Scratch&, std::vector<TokenId>& out) const override {
-    const size_t before = out.size();
+    const auto before = static_cast<ptrdiff_t>(out.size());
     unigram_.encode(piece, out);
-    if (std::find(out.begin() + static_cast<ptrdiff_t>(before), out.end(), kNowhere) != out.end()) {
-      no_unknown(model_, piece);
+    if (std::find(out.begin() + before, out.end(), kNowhere) != out.end()) no_unknown(model_, piece);
+    // The unknown token may also be a piece that is spelt out: it joins the run it stands in.
+    if (model_.unknown) {
+      out.erase(std::unique(out.begin() + before, out.end(),
+                            [&](TokenId a, TokenId b) { return a == b && a == *model_.unknown; }),
+                out.end());
     }
   }
 
