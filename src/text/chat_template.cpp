@@ -33,14 +33,13 @@ ChatTemplate ChatTemplate::parse(std::string_view source, TemplateLimits limits)
   return ChatTemplate(std::move(state));
 }
 
-std::vector<ChatTemplate::Span> ChatTemplate::render_spans(const boost::json::object& variables,
-                                                           std::chrono::system_clock::time_point now) const {
+ChatTemplate::Rendering ChatTemplate::render_all(const boost::json::object& variables,
+                                                 std::chrono::system_clock::time_point now) const {
   jinja::Heap heap(state_->limits);
   const jinja::Program& program = *state_->program;
   jinja::Interpreter interpreter(program, heap);
   try {
     auto* globals = heap.make<jinja::Environment>(nullptr);
-    globals->index(program.symbols.size());
     jinja::define_functions(program, heap, *globals, now);
     for (const auto& [name, value] : variables) {
       const int symbol = program.find_symbol(std::string_view(name));
@@ -49,17 +48,22 @@ std::vector<ChatTemplate::Span> ChatTemplate::render_spans(const boost::json::ob
       globals->set(heap, symbol, jinja::from_json(heap, value, trusted));
     }
     const jinja::Text text = interpreter.run(*globals);
-    std::vector<Span> spans;
+    Rendering rendering{{}, interpreter.generated()};
     size_t at = 0;
     for (const jinja::Run& run : text.runs()) {
-      spans.push_back({text.text().substr(at, run.length), run.trusted});
+      rendering.spans.push_back({text.text().substr(at, run.length), run.trusted});
       at += run.length;
     }
-    return spans;
+    return rendering;
   } catch (const jinja::Failure& failure) {
     if (failure.verbatim) throw Error(ErrorCode::kInvalidArgument, failure.message);
     throw_error(ErrorCode::kInvalidArgument, "line {}: {}", interpreter.line(), failure.message);
   }
+}
+
+std::vector<ChatTemplate::Span> ChatTemplate::render_spans(const boost::json::object& variables,
+                                                           std::chrono::system_clock::time_point now) const {
+  return render_all(variables, now).spans;
 }
 
 std::string ChatTemplate::render(const boost::json::object& variables,

@@ -43,6 +43,18 @@ class ChatTemplate {
   };
   std::vector<Span> render_spans(const boost::json::object& variables, std::chrono::system_clock::time_point now) const;
 
+  // And what stands in {% generation %}: the assistant's words, for whoever trains on them. Byte positions in the whole
+  // text, in the order the tags were left; where such a tag stands in a macro, where the text around the call had got
+  // to (as transformers counts).
+  struct Generated {
+    size_t begin, end;
+  };
+  struct Rendering {
+    std::vector<Span> spans;
+    std::vector<Generated> generated;
+  };
+  Rendering render_all(const boost::json::object& variables, std::chrono::system_clock::time_point now) const;
+
  private:
   struct State;
   explicit ChatTemplate(std::unique_ptr<State> state);

@@ -34,9 +34,20 @@ std::optional<Value> Loop::take() {
     if (condition == nullptr) return item;
     Environment& scope = interpreter.inner(env);
     interpreter.assign(statement.targets[0], item, scope);
-    if (truth(interpreter.evaluate(*condition, scope))) return item;
+    if (truth(interpreter.evaluate(*condition, scope))) {
+      const Target& target = statement.targets[0];
+      return target.kind == Target::Kind::kTuple ? repacked(target, scope) : item;
+    }
   }
   return std::nullopt;
+}
+
+// Jinja2's condition takes an item apart and puts it together again: whatever it was, behind it it is a tuple.
+Value Loop::repacked(const Target& target, const Environment& scope) {
+  if (target.kind == Target::Kind::kName) return *scope.find(target.symbol);
+  std::vector<Value> items;
+  for (const Target& item : target.items) interpreter.heap().push(items, repacked(item, scope));
+  return interpreter.heap().tuple(std::move(items));
 }
 
 bool Loop::has_next() {

@@ -12,13 +12,12 @@ struct Macro : Callable {
   const Statement& statement;
   Environment& closure;
   Value name;
+  bool autoescape;  // where it is defined: that decides what its body escapes
 
   Macro(Interpreter& i, const Statement& s, Environment& closure, Value name)
-      : interpreter(i), statement(s), closure(closure), name(name) {}
+      : interpreter(i), statement(s), closure(closure), name(name), autoescape(i.heap().autoescape) {}
   std::optional<Value> attribute(Heap& heap, std::string_view attribute) override;
-  Value call(Heap&, const Arguments& arguments) override {
-    return interpreter.render_macro(statement, closure, arguments);
-  }
+  Value call(Heap&, const Arguments& arguments) override { return interpreter.render_macro(*this, arguments); }
 };
 
 struct BlockReference : Callable {
@@ -61,6 +60,7 @@ struct Loop : Callable {
 
  private:
   std::optional<Value> take();
+  Value repacked(const Target& target, const Environment& scope);
   bool has_next();
   Int length();
 };

@@ -1,4 +1,6 @@
 // The expression half of the interpreter.
+#include <algorithm>
+
 #include "text/template_callables.h"
 #include "text/template_filters.h"
 #include "text/template_tests.h"
@@ -118,15 +120,19 @@ Value Interpreter::evaluate_arithmetic(const Expr& expr, Environment& env) {
 }
 
 Value Interpreter::evaluate_concat(const Expr& expr, Environment& env) {
+  std::vector<Value> values;
+  for (const auto& part : expr.parts) heap_.push(values, evaluate(*part, env));
+  const bool marked = heap_.autoescape && std::any_of(values.begin(), values.end(), [](const Value& v) {
+                        return v.is_string() && v.string().marked;
+                      });
   Text out(heap_);
-  for (const auto& part : expr.parts) {
-    const Value value = evaluate(*part, env);
-    if (autoescape_)
+  for (const Value& value : values) {
+    if (marked)
       out.append(escape(heap_, value).string());
     else
       print(out, value);
   }
-  return out.finish(autoescape_);
+  return out.finish(marked);
 }
 
 Value Interpreter::evaluate_slice(const Expr& expr, Environment& env) {

@@ -14,6 +14,8 @@ struct FilterEntry {
 };
 const FilterEntry* find_filter(std::string_view name);  // nullptr: there is none
 
+Value urlize(Heap& heap, const Value& input, const Arguments& arguments);
+
 std::span<const FilterEntry> sequence_filters();
 std::span<const FilterEntry> text_filters();
 std::span<const FilterEntry> value_filters();

@@ -220,12 +220,8 @@ void percent_value(Text& out, Layout layout, const Value& value, bool marked) {
     case 'c': {
       layout.zero = false;
       if (value.is_string() && value.string().length == 1) return lay_out_text(out, layout, value);
-      if (!value.is_integral() || value.as_int() < 0 || value.as_int() > 0x10ffff ||
-          (value.as_int() >= 0xd800 && value.as_int() < 0xe000))
-        fail("%c requires int or char");
-      std::string c;
-      append_code_point(c, static_cast<uint32_t>(value.as_int()));
-      return lay_out_text(out, layout, heap.text(c));
+      if (!value.is_integral()) fail("%c requires int or char");
+      return lay_out_text(out, layout, heap.text(character(value.as_int())));
     }
     default:
       return percent_number(out, layout, value);
@@ -244,6 +240,11 @@ Value format_percent(Heap& heap, const String& format, const Value& arguments) {
     if ((at = percent) == f.size()) break;
     ++at;
     heap.spend(1);
+    if (at < f.size() && f[at] == '%') {  // only as it stands: "%5%" is no format
+      out.append(format, at, at + 1);
+      ++at;
+      continue;
+    }
     Layout layout;
     std::optional<Value> named;
     if (at < f.size() && f[at] == '(') {
@@ -277,10 +278,6 @@ Value format_percent(Heap& heap, const String& format, const Value& arguments) {
     while (at < f.size() && (f[at] == 'h' || f[at] == 'l' || f[at] == 'L')) ++at;  // C's sizes mean nothing here
     if (at >= f.size()) fail("incomplete format");
     layout.type = f[at++];
-    if (layout.type == '%') {
-      out.append("%");
-      continue;
-    }
     if (std::string_view("srcadiuxXoeEfFgG").find(layout.type) == std::string_view::npos)
       fail("unsupported format character '{}'", layout.type);
     if (layout.align == 0 && std::string_view("srac").find(layout.type) != std::string_view::npos) layout.align = '>';
@@ -425,7 +422,7 @@ class FieldFormatter {
   // "0.name[key]": an argument, then attributes and items as the sandbox allows them.
   Value look_up(std::string_view path) {
     size_t at = std::min(path.find_first_of(".["), path.size());
-    Value value = argument(path.substr(0, at));
+    Value value = argument(path.substr(0, at), at == path.size());
     while (at < path.size()) {
       heap_.spend(1);
       const bool attribute = path[at] == '.';
@@ -448,14 +445,15 @@ class FieldFormatter {
     return number >= 0 && at == part.size() ? Value::of_int(number) : key;
   }
 
-  Value argument(std::string_view name) {
+  // `whole`: no attribute or item follows. Only then Python minds whether fields count themselves.
+  Value argument(std::string_view name, bool whole) {
     size_t at = 0;
     Int index = read_number(name, at);
-    if (name.empty() || (index >= 0 && at == name.size())) {
+    if ((name.empty() && whole) || (index >= 0 && at == name.size())) {
       const int style = name.empty() ? 1 : 2;
-      if (numbering_ != 0 && numbering_ != style)
+      if (whole && numbering_ != 0 && numbering_ != style)
         fail("cannot switch between automatic field numbering and manual field specification");
-      numbering_ = style;
+      if (whole) numbering_ = style;
       if (name.empty()) index = next_++;
       if (index >= static_cast<Int>(arguments_.positional.size()))
         fail("Replacement index {} out of range for positional args tuple", int_text(index));
@@ -480,6 +478,16 @@ Value format_fields(Heap& heap, const Value& self, const Arguments& arguments) {
   Text out(heap);
   FieldFormatter(heap, arguments, pattern.marked).format(out, pattern, 0, pattern.text.size(), 0);
   return out.finish(pattern.marked);
+}
+
+Value format_map(Heap& heap, const Value& self, const Arguments& arguments) {
+  const auto b = bind("format_map", arguments, {"mapping"}, 1);
+  if (!b[0]->is(Kind::kDict)) fail("format_map() takes an object, not {}", type_name(*b[0]));
+  Arguments named;
+  for (const auto& [key, value] : b[0]->dict().entries)
+    if (key.is_string()) named.named.emplace_back(key, value);
+  heap.charge(named.named.size() * sizeof(named.named[0]));
+  return format_fields(heap, self, named);
 }
 
 }  // namespace ingle::jinja

@@ -93,7 +93,10 @@ Dict* dict_of(Heap& heap, const Arguments& a) {
 Value dict(Heap& heap, const Value&, const Arguments& a) { return Value(Kind::kDict, dict_of(heap, a)); }
 
 Value namespace_(Heap& heap, const Value&, const Arguments& a) {
-  return Value(Kind::kNamespace, heap.make<Namespace>(dict_of(heap, a)));
+  Dict* attributes = dict_of(heap, a);
+  for (const auto& [key, value] : attributes->entries)
+    if (key.is_string()) check_namespace_name(key.string().text);
+  return Value(Kind::kNamespace, heap.make<Namespace>(attributes));
 }
 
 Value cycler(Heap& heap, const Value&, const Arguments& a) {

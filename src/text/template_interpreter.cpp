@@ -11,13 +11,14 @@ Environment::Environment(Environment* parent, const Scope* scope) : parent_(pare
 
 void Environment::reset(const Scope& scope) {
   slots_.clear();
+  places_.clear();
   for (int symbol : scope.hidden) slots_.push_back({symbol, true, Value()});
 }
 
 const Environment::Slot* Environment::own(int symbol) const {
   if (!places_.empty()) {
-    const int place = places_[static_cast<size_t>(symbol)];
-    return place < 0 ? nullptr : &slots_[static_cast<size_t>(place)];
+    const auto place = places_.find(symbol);
+    return place == places_.end() ? nullptr : &slots_[place->second];
   }
   for (const Slot& slot : slots_)
     if (slot.symbol == symbol) return &slot;
@@ -30,8 +31,11 @@ void Environment::set(Heap& heap, int symbol, Value value) {
     return;
   }
   heap.charge(sizeof(Slot));
-  if (!places_.empty()) places_[static_cast<size_t>(symbol)] = static_cast<int>(slots_.size());
   slots_.push_back({symbol, false, value});
+  constexpr size_t kFew = 16;  // are searched from the front
+  if (slots_.size() <= kFew) return;
+  heap.charge(64);
+  for (size_t i = places_.empty() ? 0 : slots_.size() - 1; i < slots_.size(); ++i) places_[slots_[i].symbol] = i;
 }
 
 const Value* Environment::find(int symbol) const {
@@ -51,19 +55,30 @@ Text Interpreter::run(Environment& globals) {
 }
 
 void Interpreter::write(const Value& value) {
-  if (autoescape_)
+  if (heap_.autoescape)
     out_->append(escape(heap_, value).string());
   else
     print(*out_, value);
 }
 
 Value Interpreter::capture(const Body& body, Environment& env, Flow* flow) {
+  return capture(heap_.autoescape, body, env, flow);
+}
+
+Value Interpreter::capture(bool escapes, const Body& body, Environment& env, Flow* flow) {
   Text text(heap_);
   Text* outer = std::exchange(out_, &text);
-  const Flow ended = execute(body, env);
+  const Flow ended = execute_with_escapes(escapes, body, env);
   out_ = outer;
   if (flow != nullptr) *flow = ended;
-  return text.finish(autoescape_);
+  return text.finish(heap_.autoescape);
+}
+
+Flow Interpreter::execute_with_escapes(bool escapes, const Body& body, Environment& env) {
+  const bool outer = std::exchange(heap_.autoescape, escapes);
+  const Flow flow = execute(body, env);
+  heap_.autoescape = outer;
+  return flow;
 }
 
 Flow Interpreter::execute(const Body& body, Environment& env) {
@@ -115,12 +130,13 @@ Flow Interpreter::execute(const Statement& s, Environment& env) {
     case StatementKind::kWith:
       return execute_with(s, env);
     case StatementKind::kBlock:
-      execute(s.scope.body, inner(s.scoped ? env : *top_, &s.scope));
+      execute_with_escapes(false, s.scope.body, inner(s.scoped ? env : *top_, &s.scope));
       return Flow::kNext;
     case StatementKind::kAutoescape:
       return execute_autoescape(s, env);
     case StatementKind::kGeneration:
-      return execute(s.scope.body, inner(env, &s.scope));
+      execute_generation(s, env);
+      return Flow::kNext;
     default:
       return Flow::kNext;
   }
@@ -160,7 +176,7 @@ Value Interpreter::render_loop(const Statement& s, Environment& env, const Value
   Text* outer = std::exchange(out_, &text);
   execute_for(s, env, items, depth0);
   out_ = outer;
-  return text.finish(autoescape_);
+  return text.finish(heap_.autoescape);
 }
 
 void Interpreter::assign(const Target& target, const Value& value, Environment& env) {
@@ -170,8 +186,7 @@ void Interpreter::assign(const Target& target, const Value& value, Environment& 
     case Target::Kind::kAttribute: {
       const Value* owner = env.find(target.symbol);
       if (owner == nullptr || !owner->is(Kind::kNamespace)) fail("cannot assign attribute on non-namespace object");
-      const std::string& name = target.attribute.string().text;
-      if (name.starts_with('_')) fail("access to attribute '{}' of 'Namespace' object is unsafe.", name);
+      check_namespace_name(target.attribute.string().text);
       return owner->as<Namespace>().attributes->set(heap_, target.attribute, value);
     }
     case Target::Kind::kTuple: {
@@ -185,9 +200,10 @@ void Interpreter::assign(const Target& target, const Value& value, Environment& 
 
 Flow Interpreter::execute_set_block(const Statement& s, Environment& env) {
   Flow flow = Flow::kNext;
-  Value value = capture(s.scope.body, inner(env, &s.scope), &flow);
+  Environment& scope = inner(env, &s.scope);
+  Value value = capture(s.scope.body, scope, &flow);
   if (flow != Flow::kNext) return flow;
-  if (s.exprs[0] != nullptr) value = through_filters(*s.exprs[0], value, env);
+  if (s.exprs[0] != nullptr) value = through_filters(*s.exprs[0], value, scope);
   assign(s.targets[0], value, env);
   return Flow::kNext;
 }
@@ -203,7 +219,11 @@ Flow Interpreter::execute_filter(const Statement& s, Environment& env) {
   Flow flow = Flow::kNext;
   Environment& scope = inner(env, &s.scope);
   const Value text = capture(s.scope.body, scope, &flow);
-  if (flow == Flow::kNext) write(through_filters(*s.exprs[0], text, scope));
+  if (flow != Flow::kNext) return flow;
+  const Value filtered = through_filters(*s.exprs[0], text, scope);
+  // Unlike {{ }}, which prints anything: Jinja2 joins what a filter block gives to the output as it is.
+  if (!filtered.is_string()) fail("filter block: the filters give {}, not text", type_name(filtered));
+  write(filtered);
   return flow;
 }
 
@@ -216,10 +236,15 @@ Flow Interpreter::execute_with(const Statement& s, Environment& env) {
 }
 
 Flow Interpreter::execute_autoescape(const Statement& s, Environment& env) {
-  const bool outer = std::exchange(autoescape_, truth(evaluate(*s.exprs[0], env)));
-  const Flow flow = execute(s.scope.body, inner(env, &s.scope));
-  autoescape_ = outer;
-  return flow;
+  return execute_with_escapes(truth(evaluate(*s.exprs[0], env)), s.scope.body, inner(env, &s.scope));
+}
+
+void Interpreter::execute_generation(const Statement& s, Environment& env) {
+  const Value body = capture(s.scope.body, inner(env, &s.scope));
+  const std::string& text = body.string().text;
+  heap_.charge(sizeof(ChatTemplate::Generated));
+  generated_.push_back({output_.size(), output_.size() + text.size()});
+  out_->append(body.string());
 }
 
 void Interpreter::execute_call(const Statement& s, Environment& env) {
@@ -229,12 +254,13 @@ void Interpreter::execute_call(const Statement& s, Environment& env) {
 
 Value Interpreter::render_block(const Statement& block, Environment& env) {
   const Heap::Level level(heap_);
-  return capture(block.scope.body, inner(env, &block.scope));
+  return capture(false, block.scope.body, inner(env, &block.scope));
 }
 
-Value Interpreter::render_macro(const Statement& macro, Environment& closure, const Arguments& arguments) {
+Value Interpreter::render_macro(const Macro& called, const Arguments& arguments) {
   const Heap::Level level(heap_);
-  Environment& env = inner(closure, &macro.scope);
+  const Statement& macro = called.statement;
+  Environment& env = inner(called.closure, &macro.scope);
   const Parameters& p = macro.parameters;
   const std::string name = macro.kind == StatementKind::kMacro
                                ? fmt::format("macro '{}'", program_.name_of(macro.symbol).string().text)
@@ -285,7 +311,7 @@ Value Interpreter::render_macro(const Statement& macro, Environment& closure, co
   } else if (arguments.positional.size() > p.names.size()) {
     fail("{} takes not more than {} argument(s)", name, p.names.size());
   }
-  return capture(macro.scope.body, env);
+  return capture(called.autoescape, macro.scope.body, env);
 }
 
 }  // namespace ingle::jinja

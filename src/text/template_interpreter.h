@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <optional>
+#include <unordered_map>
 
 #include "text/template_ast.h"
 #include "text/template_value.h"
@@ -13,9 +14,6 @@ namespace ingle::jinja {
 class Environment : public Object {
  public:
   explicit Environment(Environment* parent, const Scope* scope = nullptr);
-  // Names by number, for a scope with many of them.
-  void index(size_t symbols) { places_.assign(symbols, -1); }
-
   void set(Heap& heap, int symbol, Value value);
   // As it was when made for `scope`.
   void reset(const Scope& scope);
@@ -32,8 +30,10 @@ class Environment : public Object {
 
   Environment* parent_;
   std::vector<Slot> slots_;
-  std::vector<int> places_;  // symbol -> slot, when indexed
+  std::unordered_map<int, size_t> places_;  // symbol -> slot, once there are many
 };
+
+struct Macro;
 
 enum class Flow : uint8_t { kNext, kBreak, kContinue };
 
@@ -44,10 +44,11 @@ class Interpreter {
   // Prints the template with `globals` outside its own scope. Throws Failure; line() then says where.
   Text run(Environment& globals);
   int line() const { return line_; }
+  const std::vector<ChatTemplate::Generated>& generated() const { return generated_; }
 
   // For what a template can call: loops, macros, blocks.
   Value evaluate(const Expr& expr, Environment& env);
-  Value render_macro(const Statement& macro, Environment& closure, const Arguments& arguments);
+  Value render_macro(const Macro& macro, const Arguments& arguments);
   Value render_loop(const Statement& loop, Environment& env, const Value& items, int depth0);
   Value render_block(const Statement& block, Environment& env);
   void assign(const Target& target, const Value& value, Environment& env);
@@ -63,11 +64,15 @@ class Interpreter {
   Flow execute_set_block(const Statement& s, Environment& env);
   Flow execute_filter(const Statement& s, Environment& env);
   Flow execute_with(const Statement& s, Environment& env);
+  void execute_generation(const Statement& s, Environment& env);
   Flow execute_autoescape(const Statement& s, Environment& env);
   void execute_call(const Statement& s, Environment& env);
   void write(const Value& value);
   // Runs `body` with its output going to a text of its own.
   Value capture(const Body& body, Environment& env, Flow* flow = nullptr);
+  // Where a body stands decides whether it escapes, not who asks for it.
+  Value capture(bool escapes, const Body& body, Environment& env, Flow* flow = nullptr);
+  Flow execute_with_escapes(bool escapes, const Body& body, Environment& env);
   Value through_filters(const Expr& filters, const Value& input, Environment& env);
 
   Value evaluate_items(const Expr& expr, Environment& env);
@@ -88,9 +93,9 @@ class Interpreter {
   Heap& heap_;
   Text output_;
   Text* out_ = &output_;
+  std::vector<ChatTemplate::Generated> generated_;
   Environment* top_ = nullptr;
   const Value* block_input_ = nullptr;  // what the filter block at hand captured
-  bool autoescape_ = false;
   int line_ = 1;
 };
 

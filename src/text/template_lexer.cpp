@@ -258,7 +258,7 @@ class Lexer {
   void string(char quote) {
     size_t end = at_ + 1;
     while (end < s_.size() && s_[end] != quote) end += s_[end] == '\\' ? 2 : 1;
-    if (end >= s_.size()) fail_at(line_, fmt::format("unexpected char {}", quote == '"' ? "'\"'" : "\"'\""));
+    if (end >= s_.size()) fail_at(line_, fmt::format("a string begins with {} and does not end", quote));
     add(TokenType::kString, unescape(s_.substr(at_ + 1, end - at_ - 1)));
     advance(end + 1 - at_);
   }
@@ -315,7 +315,8 @@ class Lexer {
           append_code_point(out, hex(text, at, 8));
           break;
         case 'N':
-          fail_at(line_, "named characters (\\N{...}) are not supported");
+          append_code_point(out, named(text, at));
+          break;
         default:
           if (c >= '0' && c <= '7') {
             uint32_t value = static_cast<uint32_t>(c - '0');
@@ -340,6 +341,21 @@ class Lexer {
     if (value >= 0xd800 && value < 0xe000) fail_at(line_, "a surrogate in a string: it cannot be written as UTF-8");
     at += length;
     return value;
+  }
+
+  uint32_t named(std::string_view text, size_t& at) const {
+    const size_t end = text.find('}', at);
+    if (at >= text.size() || text[at] != '{' || end == std::string_view::npos)
+      fail_at(line_, "malformed \\N character escape");
+    const std::string_view name = text.substr(at + 1, end - at - 1);
+    const auto found = named_character(name);
+    if (!found)
+      fail_at(line_,
+              fmt::format("\\N{{{}}}: only names of Latin letters, punctuation, arrows and other symbols are known "
+                          "here; write it as \\uXXXX or \\UXXXXXXXX",
+                          name));
+    at = end + 1;
+    return *found;
   }
 
   void operator_(std::string& open) {

@@ -53,7 +53,14 @@ std::optional<Value> own_attribute(Heap& heap, const Value& owner, const Value& 
     case Kind::kString:
     case Kind::kList:
     case Kind::kTuple:
-    case Kind::kDict: {
+    case Kind::kDict:
+    case Kind::kRange: {
+      if (owner.is(Kind::kRange)) {
+        const Range& range = owner.as<Range>();
+        if (name == "start") return Value::of_int(range.start);
+        if (name == "stop") return Value::of_int(range.stop);
+        if (name == "step") return Value::of_int(range.step);
+      }
       if (owner.is(Kind::kTuple) && owner.sequence().grouped && owner.sequence().items.size() == 2) {
         if (name == "grouper") return owner.sequence().items[0];
         if (name == "list") return owner.sequence().items[1];
@@ -67,13 +74,6 @@ std::optional<Value> own_attribute(Heap& heap, const Value& owner, const Value& 
       const Value hidden = unsafe(heap, owner, name);
       hidden.as<Undefined>().method = method;
       return hidden;
-    }
-    case Kind::kRange: {
-      const Range& range = owner.as<Range>();
-      if (name == "start") return Value::of_int(range.start);
-      if (name == "stop") return Value::of_int(range.stop);
-      if (name == "step") return Value::of_int(range.step);
-      return std::nullopt;
     }
     case Kind::kBool:
     case Kind::kInt:
@@ -124,6 +124,7 @@ Value attribute_path(Heap& heap, Value value, const Value& path, const Value* fa
     value = item_of(heap, value, key);
     if (fallback != nullptr && value.is_undefined()) value = *fallback;
   };
+  if (path.is(Kind::kNone)) return value;
   if (!path.is_string()) {
     step(path);
     return value;
@@ -142,9 +143,9 @@ Value attribute_path(Heap& heap, Value value, const Value& path, const Value* fa
 
 namespace {
 
-// Python's slice.indices: from start, `count` items, each `step` on.
+// Python's slice.indices: from start, `count` items, each `step` on, before stop.
 struct Cut {
-  int64_t start, step, count;
+  int64_t start, stop, step, count;
 };
 
 Cut cut_of(int64_t size, const Value& start, const Value& stop, const Value& step) {
@@ -166,7 +167,7 @@ Cut cut_of(int64_t size, const Value& start, const Value& stop, const Value& ste
   int64_t count = 0;
   if (by > 0 && from < to) count = (to - from - 1) / by + 1;
   if (by < 0 && from > to) count = (from - to - 1) / -by + 1;
-  return {from, by, count};
+  return {from, to, by, count};
 }
 
 Value slice_string(Heap& heap, const String& s, const Cut& cut) {
@@ -211,7 +212,8 @@ Value slice_of(Heap& heap, const Value& owner, const Value& start, const Value& 
     case Kind::kRange: {
       const Range& r = owner.as<Range>();
       const Cut cut = cut_of(r.size(), start, stop, step);
-      const Int by = Int(r.step) * cut.step, from = r.start + Int(cut.start) * r.step, to = from + cut.count * by;
+      const Int by = Int(r.step) * cut.step, from = r.start + Int(cut.start) * r.step,
+                to = r.start + Int(cut.stop) * r.step;
       for (Int n : {by, from, to})
         if (n != static_cast<int64_t>(n)) fail("a slice of a range beyond 64 bits");
       return Value(Kind::kRange,

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "text/template_operators.h"
+#include "text/template_unicode.h"
 
 namespace ingle::jinja {
 
@@ -15,6 +16,15 @@ const String& text_argument(std::string_view function, const Value& value) {
 Int int_argument(std::string_view function, const Value& value) {
   if (!value.is_integral()) fail("{}(): '{}' object cannot be interpreted as an integer", function, type_name(value));
   return value.as_int();
+}
+
+std::string character(Int code_point) {
+  if (code_point < 0 || code_point > 0x10ffff)
+    fail("{} is no code point: not in range(0x110000)", int_text(code_point));
+  if (code_point >= 0xd800 && code_point < 0xe000) fail("a surrogate cannot be written as UTF-8");
+  std::string out;
+  append_code_point(out, static_cast<uint32_t>(code_point));
+  return out;
 }
 
 namespace {
@@ -73,11 +83,23 @@ Value list_copy(Heap& heap, const Value& self, const Arguments& a) {
   return heap.list(iterate(heap, self));
 }
 
-Value list_count(Heap& heap, const Value& self, const Arguments& a) {
-  const auto b = bind("count", a, {"value"}, 1);
+Int count_in(Heap& heap, const std::vector<Value>& items, const Value& wanted) {
   Int count = 0;
-  for (const Value& item : self.sequence().items) count += equal(heap, item, *b[0]);
-  return Value::of_int(count);
+  for (const Value& item : items) count += same(item, wanted) || equal(heap, item, wanted);
+  return count;
+}
+Value list_count(Heap& heap, const Value& self, const Arguments& a) {
+  return Value::of_int(count_in(heap, self.sequence().items, *bind("count", a, {"value"}, 1)[0]));
+}
+Value range_count(Heap& heap, const Value& self, const Arguments& a) {
+  return Value::of_int(count_in(heap, iterate(heap, self), *bind("count", a, {"value"}, 1)[0]));
+}
+Value range_index(Heap& heap, const Value& self, const Arguments& a) {
+  const Value& wanted = *bind("index", a, {"value"}, 1)[0];
+  const std::vector<Value> items = iterate(heap, self);
+  for (size_t i = 0; i < items.size(); ++i)
+    if (equal(heap, items[i], wanted)) return Value::of_int(static_cast<Int>(i));
+  fail("index(): the value is not in the range");
 }
 
 Value list_index(Heap& heap, const Value& self, const Arguments& a) {
@@ -142,6 +164,7 @@ constexpr MethodEntry kListMethods[] = {
     {"remove", nullptr, true},     {"reverse", nullptr, true}, {"sort", nullptr, true},
 };
 constexpr MethodEntry kTupleMethods[] = {{"count", list_count}, {"index", list_index}};
+constexpr MethodEntry kRangeMethods[] = {{"count", range_count}, {"index", range_index}};
 
 const MethodEntry* find(std::span<const MethodEntry> table, std::string_view name) {
   const auto it = std::find_if(table.begin(), table.end(), [&](const MethodEntry& e) { return e.name == name; });
@@ -167,6 +190,8 @@ const MethodEntry* find_method(Kind kind, std::string_view name) {
       return find(kListMethods, name);
     case Kind::kTuple:
       return find(kTupleMethods, name);
+    case Kind::kRange:
+      return find(kRangeMethods, name);
     default:
       return nullptr;
   }

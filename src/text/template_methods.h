@@ -25,10 +25,12 @@ std::vector<Value> split_lines(Heap& heap, const String& s, bool keep_ends);
 Value cased(Heap& heap, const String& s, std::string text);  // `text` made from s: its trust and its mark
 Value dict_from_keys(Heap& heap, const Value& self, const Arguments& arguments);
 
-// str.format.
+// str.format and str.format_map.
 Value format_fields(Heap& heap, const Value& self, const Arguments& arguments);
+Value format_map(Heap& heap, const Value& self, const Arguments& arguments);
 
 const String& text_argument(std::string_view function, const Value& value);
+std::string character(Int code_point);  // chr(); fails beyond Unicode and for surrogates
 Int int_argument(std::string_view function, const Value& value);
 
 }  // namespace ingle::jinja

@@ -94,6 +94,7 @@ bool equal(Heap& heap, const Value& a, const Value& b) {
     case Kind::kTuple: {
       const auto &x = a.sequence().items, &y = b.sequence().items;
       if (x.size() != y.size()) return false;
+      if (&x == &y) return true;  // also what makes a list that holds itself equal to itself
       const Heap::Level level(heap);
       for (size_t i = 0; i < x.size(); ++i)
         if (!equal(heap, x[i], y[i])) return false;
@@ -261,7 +262,7 @@ size_t length_of(Heap& heap, const Value& value) {
     case Kind::kView:
       return value.as<View>().dict->entries.size();
     case Kind::kLoop:
-      return length_of(heap, Value::none());
+      return static_cast<size_t>(value.as<Callable>().attribute(heap, "length")->integer);
     default:
       fail("object of type '{}' has no len()", type_name(value));
   }
@@ -299,6 +300,25 @@ Value integer_power(Int base, Int exponent) {
   return Value::of_int(result);
 }
 
+// a / b rounded once, as Python does; two roundings to double first could be off by a bit.
+double true_divide(Int a, Int b) {
+  constexpr Int kExact = Int(1) << 53;
+  if (a >= -kExact && a <= kExact && b >= -kExact && b <= kExact) return double(a) / double(b);
+  using Unsigned = unsigned __int128;
+  const auto magnitude = [](Int v) { return v < 0 ? -static_cast<Unsigned>(v) : static_cast<Unsigned>(v); };
+  const Unsigned divisor = magnitude(b);
+  Unsigned quotient = magnitude(a) / divisor, rest = magnitude(a) % divisor;
+  int shift = 0;
+  // Bits behind the point until there are more than a double holds; then one that says whether anything follows.
+  for (; quotient < static_cast<Unsigned>(kExact) * 8 && (quotient != 0 || rest != 0) && shift < 400; ++shift) {
+    const bool one = rest >= divisor - rest;
+    rest = one ? rest - (divisor - rest) : rest + rest;
+    quotient = quotient << 1 | static_cast<Unsigned>(one);
+  }
+  const double rounded = static_cast<double>(quotient | static_cast<Unsigned>(rest != 0));
+  return std::ldexp((a < 0) != (b < 0) ? -rounded : rounded, -shift);
+}
+
 Value integer_arithmetic(Op op, Int a, Int b) {
   Int result = 0;
   switch (op) {
@@ -313,7 +333,7 @@ Value integer_arithmetic(Op op, Int a, Int b) {
       return Value::of_int(result);
     case Op::kDivide:
       if (b == 0) fail("division by zero");
-      return Value::of_float(double(a) / double(b));
+      return Value::of_float(true_divide(a, b));
     case Op::kFloorDivide:
     case Op::kModulo: {
       if (b == 0) fail("integer division or modulo by zero");
@@ -365,6 +385,7 @@ Value float_arithmetic(Op op, double a, double b) {
 }
 
 Value repeat(Heap& heap, const Value& value, Int count) {
+  if (count != static_cast<int64_t>(count)) fail("cannot fit {} into an index-sized integer", int_text(count));
   if (value.is_string()) {
     const String& s = value.string();
     Text out(heap);

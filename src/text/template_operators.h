@@ -47,6 +47,7 @@ std::optional<Value> own_attribute(Heap& heap, const Value& owner, const Value& 
 void print(Text& out, const Value& value);      // str()
 void represent(Text& out, const Value& value);  // repr()
 Value as_text(Heap& heap, const Value& value);  // str(), the value itself when it is a string
+Value pretty(Heap& heap, const Value& value);   // pprint.pformat()
 std::string float_text(double value);
 std::string int_text(Int value);
 std::string quoted(std::string_view text);                               // repr() of a string

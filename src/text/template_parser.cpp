@@ -94,7 +94,9 @@ void Parser::expect_block_end() {
 Body Parser::template_body() { return body({}); }
 
 // Up to a tag named in `ends`; stands on that name afterwards.
-Body Parser::body(std::initializer_list<std::string_view> ends) {
+Body Parser::body(std::initializer_list<std::string_view> ends, int opened) {
+  // "'endfor' for the tag of line 3"
+  const auto wanted = [&] { return fmt::format("'{}' for the tag of line {}", *(ends.end() - 1), opened); };
   const Level level(*this);
   Body statements;
   for (;;) {
@@ -120,6 +122,10 @@ Body Parser::body(std::initializer_list<std::string_view> ends) {
         next();
         if (current().type != TokenType::kName) unexpected("a tag name");
         if (std::find(ends.begin(), ends.end(), current().text) != ends.end()) return statements;
+        if (current().text.starts_with("end") || is_name("else") || is_name("elif"))
+          fail_at(current().line, ends.size() > 0
+                                      ? fmt::format("unexpected '{}', expected {}", current().text, wanted())
+                                      : fmt::format("'{}' without its beginning", current().text));
         if (is_name("print")) {  // several values are several statements
           do {
             auto print = make(StatementKind::kPrint);
@@ -135,8 +141,7 @@ Body Parser::body(std::initializer_list<std::string_view> ends) {
       }
       default:
         if (token.type != TokenType::kEnd) unexpected("text or a tag");
-        if (ends.size() > 0)
-          fail_at(token.line, fmt::format("unexpected end of template, expected '{}'", *(ends.end() - 1)));
+        if (ends.size() > 0) fail_at(token.line, fmt::format("unexpected end of template, expected {}", wanted()));
         return statements;
     }
   }
@@ -176,11 +181,11 @@ std::unique_ptr<Statement> Parser::if_() {
     next();
     s->exprs.push_back(tuple(false));
     expect_block_end();
-    s->branches.push_back(body({"elif", "else", "endif"}));
+    s->branches.push_back(body({"elif", "else", "endif"}, s->line));
   } while (is_name("elif"));
   if (skip_name("else")) {
     expect_block_end();
-    s->branches.push_back(body({"endif"}));
+    s->branches.push_back(body({"endif"}, s->line));
   }
   expect_name("endif");
   return s;
@@ -222,12 +227,12 @@ std::unique_ptr<Statement> Parser::for_() {
   expect_block_end();
   const bool outer = may_break_;
   may_break_ = true;
-  s->scope.body = body({"endfor", "else"});
+  s->scope.body = body({"else", "endfor"}, s->line);
   may_break_ = outer && !s->recursive;
   if (skip_name("else")) {
     expect_block_end();
     s->otherwise = std::make_unique<Scope>();
-    s->otherwise->body = body({"endfor"});
+    s->otherwise->body = body({"endfor"}, s->line);
   }
   may_break_ = outer;
   --loops_;
@@ -248,7 +253,7 @@ void Parser::closed_body(Statement& s, std::string_view end, bool keeps_loop) {
   expect_block_end();
   const bool outer = may_break_;
   may_break_ = outer && keeps_loop;
-  s.scope.body = body({end});
+  s.scope.body = body({end}, s.line);
   may_break_ = outer;
   expect_name(end);
 }

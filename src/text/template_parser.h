@@ -64,7 +64,8 @@ class Parser {
   ExprPtr fold(ExprKind kind, Operand operand, std::initializer_list<std::pair<std::string_view, Op>> operators);
 
   // Statements.
-  Body body(std::initializer_list<std::string_view> ends);
+  // `opened`: the line of the tag whose body this is.
+  Body body(std::initializer_list<std::string_view> ends, int opened = 0);
   std::unique_ptr<Statement> statement();
   std::unique_ptr<Statement> make(StatementKind kind) const;
   std::unique_ptr<Statement> if_();

@@ -48,6 +48,8 @@ std::string quoted(std::string_view text) {
       out += "\\r";
     } else if (c == '\t') {
       out += "\\t";
+    } else if (c >= ' ' && c < 0x7f) {
+      out += static_cast<char>(c);
     } else if ((properties_of(c) & kPrintable) != 0) {
       append_code_point(out, c);
     } else {
@@ -60,6 +62,9 @@ std::string quoted(std::string_view text) {
 }
 
 namespace {
+
+// Where Python says where an object lies. Ours says always the same: a rendering depends on its input alone.
+constexpr std::string_view kAddress = "0x7f0000000000";
 
 void represent_items(Text& out, const std::vector<Value>& items, std::string_view open, std::string_view close) {
   out.append(open);
@@ -139,11 +144,13 @@ void represent(Text& out, const Value& value) {
     }
     case Kind::kGenerator: {
       const Generator& g = value.as<Generator>();
-      return out.append(g.reversed ? "<reversed object>" : fmt::format("<generator object do_{}>", g.name));
+      return out.append(fmt::format("<{} at {}>", g.name, kAddress));
     }
     case Kind::kMacro: {
+      const Value name = *value.as<Callable>().attribute(out.heap(), "name");
+      if (!name.is_string()) return out.append("<Macro anonymous>");  // the body of a call block
       out.append("<Macro '");
-      print(out, *value.as<Callable>().attribute(out.heap(), "name"));
+      print(out, name);
       return out.append("'>");
     }
     case Kind::kLoop: {
@@ -154,9 +161,16 @@ void represent(Text& out, const Value& value) {
       represent(out, *loop.attribute(out.heap(), "length"));
       return out.append(">");
     }
+    case Kind::kMethod: {
+      const Method& method = value.as<Method>();
+      if (!method.self.is_string() && !method.self.is_sequence() && !method.self.is(Kind::kDict)) break;
+      return out.append(
+          fmt::format("<built-in method {} of {} object at {}>", method.name, type_name(method.self), kAddress));
+    }
     default:
-      return out.append(fmt::format("<{}>", type_name(value)));
+      break;
   }
+  out.append(fmt::format("<{}>", type_name(value)));
 }
 
 void print(Text& out, const Value& value) {

@@ -17,18 +17,21 @@ namespace {
 
 struct Symbols {
   enum class Load { kResolve, kUndefined, kKnown };
-  const Symbols* parent = nullptr;
-  std::map<int, Load> loads;  // every name mentioned so far
+  const Symbols* parent = nullptr;  // of the scope around this one
+  const Symbols* around = nullptr;  // of the same scope, when this is a branch of an `if` in it; below, what it adds
+  std::map<int, Load> loads;        // every name mentioned so far
   std::set<int> stores;
 
+  bool mentions(int name) const { return loads.count(name) != 0 || (around != nullptr && around->mentions(name)); }
+  bool has_stored(int name) const { return stores.count(name) != 0 || (around != nullptr && around->has_stored(name)); }
   bool outer_knows(int name) const { return parent != nullptr && parent->knows(name); }
-  bool knows(int name) const { return loads.count(name) != 0 || outer_knows(name); }
+  bool knows(int name) const { return mentions(name) || outer_knows(name); }
   void load(int name) {
     if (!knows(name)) loads[name] = Load::kResolve;
   }
   void store(int name) {
     stores.insert(name);
-    if (loads.count(name) == 0) loads[name] = outer_knows(name) ? Load::kKnown : Load::kUndefined;
+    if (!mentions(name)) loads[name] = outer_knows(name) ? Load::kKnown : Load::kUndefined;
   }
   void declare(int name) {
     stores.insert(name);
@@ -36,13 +39,14 @@ struct Symbols {
   }
   // After the branches of an `if`: what any of them stores may or may not be set, so it is looked up at first.
   void merge(const std::vector<Symbols>& branches) {
-    const std::set<int> before = stores;
+    std::set<int> fresh;
     for (const Symbols& branch : branches) {
       for (const auto& [name, load] : branch.loads) loads[name] = load;
-      stores.insert(branch.stores.begin(), branch.stores.end());
+      for (int name : branch.stores)
+        if (!has_stored(name)) fresh.insert(name);
     }
-    for (int name : stores)
-      if (before.count(name) == 0) loads[name] = outer_knows(name) ? Load::kKnown : Load::kResolve;
+    for (int name : fresh) loads[name] = outer_knows(name) ? Load::kKnown : Load::kResolve;
+    stores.merge(fresh);
   }
 };
 
@@ -88,7 +92,7 @@ class Resolver {
 
   void visit_if(const Statement& s, Symbols& symbols) {
     visit(*s.exprs[0], symbols);
-    std::vector<Symbols> branches(s.branches.size(), symbols);
+    std::vector<Symbols> branches(s.branches.size(), Symbols{symbols.parent, &symbols, {}, {}});
     for (size_t i = 0; i < s.branches.size(); ++i) {
       if (i > 0 && i < s.exprs.size()) visit(*s.exprs[i], branches[i]);
       visit(s.branches[i], branches[i]);

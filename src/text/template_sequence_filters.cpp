@@ -15,6 +15,11 @@ namespace {
 bool given(const Value* value) { return value != nullptr && !value->is(Kind::kNone); }
 bool flag(const Value* value) { return value != nullptr && truth(*value); }
 
+// One that Python wants as an integer, not just true or false.
+bool whole_flag(std::string_view function, const Value* value) {
+  return value != nullptr && int_argument(function, *value) != 0;
+}
+
 template <class Fill>
 Value generate(Heap& heap, std::string_view name, Fill fill) {
   auto* generator = heap.make<Generator>();
@@ -33,6 +38,7 @@ Value key_of(Heap& heap, const Value& item, const Value* attribute, bool case_se
              const Value* fallback = nullptr) {
   const Value key = given(attribute) ? attribute_path(heap, item, *attribute, fallback) : item;
   if (case_sensitive || !key.is_string()) return key;
+  heap.spend_bytes(key.string().text.size() * 8);
   return cased(heap, key.string(), to_lower(key.string().text));
 }
 
@@ -86,6 +92,11 @@ Value join_filter(Heap& heap, const Value& v, const Arguments& a) {
   std::vector<Value> items = iterate(heap, v);
   if (given(b[1]))
     for (Value& item : items) item = attribute_path(heap, item, *b[1]);
+  const auto marked = [](const Value& value) { return value.is_string() && value.string().marked; };
+  if (heap.autoescape && ((b[0] != nullptr && marked(*b[0])) || std::any_of(items.begin(), items.end(), marked))) {
+    for (Value& item : items) item = escape(heap, item);
+    return join(heap, escape(heap, b[0] != nullptr ? *b[0] : heap.text("")), items);
+  }
   Text separator(heap);
   if (b[0] != nullptr) print(separator, *b[0]);
   return join(heap, separator.finish(), items);
@@ -93,7 +104,7 @@ Value join_filter(Heap& heap, const Value& v, const Arguments& a) {
 
 Value items(Heap& heap, const Value& v, const Arguments& a) {
   bind("items", a, {});
-  return generate(heap, "items", [&](std::vector<Value>& out) {
+  return generate(heap, "generator object do_items", [&](std::vector<Value>& out) {
     if (v.is_undefined()) return;
     if (!v.is(Kind::kDict)) fail("Can only get item pairs from a mapping.");
     for (const auto& [key, value] : v.dict().entries) heap.push(out, heap.tuple({key, value}));
@@ -109,7 +120,7 @@ Value dictsort(Heap& heap, const Value& v, const Arguments& a) {
   std::vector<Keyed> pairs;
   for (const auto& [key, value] : v.dict().entries)
     pairs.push_back({key_of(heap, by == "key" ? key : value, nullptr, flag(b[0])), heap.tuple({key, value})});
-  sort_keyed(heap, pairs, flag(b[2]));
+  sort_keyed(heap, pairs, whole_flag("dictsort", b[2]));
   std::vector<Value> sorted;
   for (const Keyed& pair : pairs) heap.push(sorted, pair.item);
   return heap.list(std::move(sorted));
@@ -123,7 +134,7 @@ Arguments rest_of(const Arguments& a, size_t from) {
 }
 
 Value map(Heap& heap, const Value& v, const Arguments& a) {
-  return generate(heap, "map", [&](std::vector<Value>& out) {
+  return generate(heap, "generator object sync_do_map", [&](std::vector<Value>& out) {
     if (!truth(v)) return;
     if (a.positional.empty()) {
       const auto b = bind("map", a, {"attribute", "default"}, 1);
@@ -133,12 +144,15 @@ Value map(Heap& heap, const Value& v, const Arguments& a) {
       }
       return;
     }
-    const std::string& name = text_argument("map", a.positional[0]).text;
-    const FilterEntry* filter = find_filter(name);
-    if (filter == nullptr) fail("No filter named '{}'.", name);
+    const FilterEntry* filter = nullptr;
     const Arguments rest = rest_of(a, 1);
     for (const Value& item : iterate(heap, v)) {
       heap.spend(1);
+      if (filter == nullptr) {  // an unknown one is no error as long as there is nothing to filter
+        const std::string& name = text_argument("map", a.positional[0]).text;
+        filter = find_filter(name);
+        if (filter == nullptr) fail("No filter named '{}'.", name);
+      }
       heap.push(out, filter->apply(heap, item, rest));
     }
   });
@@ -147,18 +161,18 @@ Value map(Heap& heap, const Value& v, const Arguments& a) {
 template <bool kSelect, bool kByAttribute>
 Value choose(Heap& heap, const Value& v, const Arguments& a) {
   constexpr size_t kTestAt = kByAttribute ? 1 : 0;
-  return generate(heap, kSelect ? "select" : "reject", [&](std::vector<Value>& out) {
+  return generate(heap, "generator object select_or_reject", [&](std::vector<Value>& out) {
     if (!truth(v)) return;
     if (kByAttribute && a.positional.empty()) fail("Missing parameter for attribute name");
     const TestEntry* test = nullptr;
-    if (a.positional.size() > kTestAt) {
-      const std::string& name = text_argument("select", a.positional[kTestAt]).text;
-      test = find_test(name);
-      if (test == nullptr) fail("No test named '{}'.", name);
-    }
     const Arguments rest = rest_of(a, kTestAt + 1);
     for (const Value& item : iterate(heap, v)) {
       heap.spend(1);
+      if (test == nullptr && a.positional.size() > kTestAt) {
+        const std::string& name = text_argument("select", a.positional[kTestAt]).text;
+        test = find_test(name);
+        if (test == nullptr) fail("No test named '{}'.", name);
+      }
       const Value subject = kByAttribute ? attribute_path(heap, item, a.positional[0]) : item;
       if ((test != nullptr ? test->holds(heap, subject, rest) : truth(subject)) == kSelect) heap.push(out, item);
     }
@@ -167,7 +181,7 @@ Value choose(Heap& heap, const Value& v, const Arguments& a) {
 
 Value unique(Heap& heap, const Value& v, const Arguments& a) {
   const auto b = bind("unique", a, {"case_sensitive", "attribute"});
-  return generate(heap, "unique", [&](std::vector<Value>& out) {
+  return generate(heap, "generator object sync_do_unique", [&](std::vector<Value>& out) {
     auto* seen = heap.make<Dict>();
     for (const Value& item : iterate(heap, v)) {
       const Value key = key_of(heap, item, b[1], flag(b[0]));
@@ -201,7 +215,7 @@ Value sort(Heap& heap, const Value& v, const Arguments& a) {
     items.push_back({heap.list(std::move(keys)), item});
   }
   heap.charge(items.size() * sizeof(Keyed));
-  sort_keyed(heap, items, flag(b[0]));
+  sort_keyed(heap, items, whole_flag("sort", b[0]));
   std::vector<Value> sorted;
   for (const Keyed& item : items) heap.push(sorted, item.item);
   return heap.list(std::move(sorted));
@@ -254,39 +268,64 @@ Value groupby(Heap& heap, const Value& v, const Arguments& a) {
   return heap.list(std::move(groups));
 }
 
+std::string_view iterator_name(const Value& reversed) {
+  switch (reversed.kind) {
+    case Kind::kList:
+      return "list_reverseiterator object";
+    case Kind::kRange:
+      return "range_iterator object";
+    case Kind::kDict:
+      return "dict_reversekeyiterator object";
+    case Kind::kView:
+      switch (reversed.as<View>().of) {
+        case ViewOf::kKeys:
+          return "dict_reversekeyiterator object";
+        case ViewOf::kValues:
+          return "dict_reversevalueiterator object";
+        case ViewOf::kItems:
+          return "dict_reverseitemiterator object";
+      }
+      [[fallthrough]];
+    default:
+      return "reversed object";
+  }
+}
+
 Value reverse(Heap& heap, const Value& v, const Arguments& a) {
   bind("reverse", a, {});
   if (v.is_string()) return slice_of(heap, v, Value::none(), Value::none(), Value::of_int(-1));
   std::vector<Value> items = iterate(heap, v);
   std::reverse(items.begin(), items.end());
-  if (v.is(Kind::kGenerator)) return heap.list(std::move(items));
+  if (v.is(Kind::kGenerator) || v.is(Kind::kLoop)) return heap.list(std::move(items));
   auto* generator = heap.make<Generator>();
-  generator->reversed = true;
+  generator->name = iterator_name(v);
   generator->items = std::move(items);
   return Value(Kind::kGenerator, generator);
 }
 
 Value batch(Heap& heap, const Value& v, const Arguments& a) {
   const auto b = bind("batch", a, {"linecount", "fill_with"}, 1);
-  return generate(heap, "batch", [&](std::vector<Value>& out) {
-    const Int count = int_argument("batch", *b[0]);
+  return generate(heap, "generator object do_batch", [&](std::vector<Value>& out) {
+    // Whatever a length can be compared with: `batch(none)` never ends a line.
+    const auto size = [](const std::vector<Value>& line) { return Value::of_int(static_cast<Int>(line.size())); };
     std::vector<Value> line;
     for (const Value& item : iterate(heap, v)) {
-      if (static_cast<Int>(line.size()) == count) {
+      if (equal(heap, size(line), *b[0])) {
         heap.push(out, heap.list(std::move(line)));
         line.clear();
       }
       heap.push(line, item);
     }
     if (line.empty()) return;
-    while (given(b[1]) && static_cast<Int>(line.size()) < count) heap.push(line, *b[1]);
+    if (given(b[1]) && less(heap, size(line), *b[0]))
+      for (Int n = int_argument("batch", *b[0]) - size(line).integer; n > 0; --n) heap.push(line, *b[1]);
     heap.push(out, heap.list(std::move(line)));
   });
 }
 
 Value slice(Heap& heap, const Value& v, const Arguments& a) {
   const auto b = bind("slice", a, {"slices", "fill_with"}, 1);
-  return generate(heap, "slice", [&](std::vector<Value>& out) {
+  return generate(heap, "generator object sync_do_slice", [&](std::vector<Value>& out) {
     const Int slices = int_argument("slice", *b[0]);
     if (slices == 0) fail("integer division or modulo by zero");
     const std::vector<Value> all = iterate(heap, v);

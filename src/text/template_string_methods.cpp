@@ -183,7 +183,7 @@ Value method_rsplit(Heap& heap, const Value& self, const Arguments& a) { return 
 
 Value method_splitlines(Heap& heap, const Value& self, const Arguments& a) {
   const auto b = bind("splitlines", a, {"keepends"});
-  return heap.list(split_lines(heap, self.string(), b[0] != nullptr && truth(*b[0])));
+  return heap.list(split_lines(heap, self.string(), b[0] != nullptr && int_argument("splitlines", *b[0]) != 0));
 }
 
 // The bytes of s[start:stop], where start and stop are optional arguments in code points.
@@ -253,9 +253,7 @@ Value method_count(Heap& heap, const Value& self, const Arguments& a) {
 
 Value method_replace(Heap& heap, const Value& self, const Arguments& a) {
   const auto b = bind("replace", a, {"old", "new", "count"}, 2);
-  const bool marked = self.string().marked;  // marked text escapes what goes into it
-  const Value old = marked ? escape(heap, *b[0]) : *b[0], fresh = marked ? escape(heap, *b[1]) : *b[1];
-  return replace(heap, self.string(), text_argument("replace", old), text_argument("replace", fresh),
+  return replace(heap, self.string(), text_argument("replace", *b[0]), text_argument("replace", *b[1]),
                  b[2] == nullptr ? Int(-1) : int_argument("replace", *b[2]));
 }
 
@@ -446,19 +444,72 @@ Value method_is(Heap& heap, const Value& self, const Arguments& a) {
   return Value::of(answer(kQuestion, self.string()));
 }
 
-Value method_unsupported(Heap&, const Value&, const Arguments&) { fail("this method of str is not supported"); }
+// What str.translate takes, as an object: code points to code points, or to none.
+Value method_maketrans(Heap& heap, const Value&, const Arguments& a) {
+  const auto b = bind("maketrans", a, {"x", "y", "z"}, 1);
+  auto* table = heap.make<Dict>();
+  const auto code = [](uint32_t c) { return Value::of_int(c); };
+  if (b[1] == nullptr) {
+    if (!b[0]->is(Kind::kDict)) fail("if you give only one argument to maketrans it must be a dict");
+    for (const auto& [key, value] : b[0]->dict().entries) {
+      if (!key.is_integral() && text_argument("maketrans", key).length != 1)
+        fail("string keys in translate table must be of length 1");
+      size_t at = 0;
+      table->set(heap, key.is_string() ? code(next_code_point(key.string().text, at)) : key, value);
+    }
+    return Value(Kind::kDict, table);
+  }
+  const auto from = code_points_of(text_argument("maketrans", *b[0]).text);
+  const auto to = code_points_of(text_argument("maketrans", *b[1]).text);
+  if (from.size() != to.size()) fail("the first two maketrans arguments must have equal length");
+  for (size_t i = 0; i < from.size(); ++i) table->set(heap, code(from[i]), code(to[i]));
+  if (b[2] != nullptr)
+    for (uint32_t c : code_points_of(text_argument("maketrans", *b[2]).text)) table->set(heap, code(c), Value::none());
+  return Value(Kind::kDict, table);
+}
+
+Value method_translate(Heap& heap, const Value& self, const Arguments& a) {
+  const auto b = bind("translate", a, {"table"}, 1);
+  if (!b[0]->is(Kind::kDict) && !b[0]->is_sequence() && !b[0]->is_string())
+    fail("translate(): '{}' object is not subscriptable", type_name(*b[0]));
+  const String& s = self.string();
+  Text out(heap);
+  for (size_t at = 0; at < s.text.size();) {
+    const size_t begin = at;
+    const Value code = Value::of_int(next_code_point(s.text, at));
+    const Value to = item_of(heap, *b[0], code);
+    if (to.is_undefined())
+      out.append(s, begin, at);
+    else if (to.is_string())
+      out.append(to.string());
+    else if (!to.is(Kind::kNone))
+      out.append(character(int_argument("translate", to)), s.trusted());
+  }
+  return out.finish(s.marked);
+}
+
+Value method_unsupported(Heap&, const Value&, const Arguments&) { fail("bytes are not supported"); }
+
+// A method that puts its second argument into the text: for marked text that is escaped first.
+template <NativeFunction kMethod>
+Value escaping(Heap& heap, const Value& self, const Arguments& a) {
+  if (!self.string().marked || a.positional.size() < 2) return kMethod(heap, self, a);
+  Arguments escaped = a;
+  escaped.positional[1] = escape(heap, a.positional[1]);
+  return kMethod(heap, self, escaped);
+}
 
 constexpr MethodEntry kStringMethods[] = {
     {"capitalize", method_case<capitalize>},
     {"casefold", method_case<casefold>},
-    {"center", method_center},
+    {"center", escaping<method_center>},
     {"count", method_count},
     {"encode", method_unsupported},
     {"endswith", method_starts_or_ends<true>},
     {"expandtabs", method_expandtabs},
     {"find", method_find<false, false>},
     {"format", format_fields},
-    {"format_map", method_unsupported},
+    {"format_map", format_map},
     {"index", method_find<false, true>},
     {"isalnum", method_is<Question::kAlnum>},
     {"isalpha", method_is<Question::kAlpha>},
@@ -473,17 +524,17 @@ constexpr MethodEntry kStringMethods[] = {
     {"istitle", method_is<Question::kTitle>},
     {"isupper", method_is<Question::kUpper>},
     {"join", method_join},
-    {"ljust", method_just<true>},
+    {"ljust", escaping<method_just<true>>},
     {"lower", method_case<to_lower>},
     {"lstrip", method_strip<true, false>},
-    {"maketrans", method_unsupported},
+    {"maketrans", method_maketrans},
     {"partition", method_partition<false>},
     {"removeprefix", method_remove<false>},
     {"removesuffix", method_remove<true>},
-    {"replace", method_replace},
+    {"replace", escaping<method_replace>},
     {"rfind", method_find<true, false>},
     {"rindex", method_find<true, true>},
-    {"rjust", method_just<false>},
+    {"rjust", escaping<method_just<false>>},
     {"rpartition", method_partition<true>},
     {"rsplit", method_rsplit},
     {"rstrip", method_strip<false, true>},
@@ -493,7 +544,7 @@ constexpr MethodEntry kStringMethods[] = {
     {"strip", method_strip<true, true>},
     {"swapcase", method_case<swapcase>},
     {"title", method_case<title>},
-    {"translate", method_unsupported},
+    {"translate", method_translate},
     {"upper", method_case<to_upper>},
     {"zfill", method_zfill},
 };

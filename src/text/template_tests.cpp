@@ -36,9 +36,6 @@ bool is_escaped(const Value& v) { return v.is_string() && v.string().marked; }
 bool is_sequence(const Value& v) {
   return v.is_string() || v.is_sequence() || v.is(Kind::kDict) || v.is(Kind::kRange) || v.is_undefined();
 }
-bool is_iterable(const Value& v) {
-  return is_sequence(v) || v.is(Kind::kGenerator) || v.is(Kind::kView) || v.is(Kind::kLoop);
-}
 bool is_callable(const Value& v) {
   switch (v.kind) {
     case Kind::kUndefined:  // Jinja2's undefined has a __call__, one that raises
@@ -79,13 +76,15 @@ bool letter_case(Heap& heap, const Value& v, const Arguments& a) {
   return truth(method->function(heap, text, {}));
 }
 
-bool is_filter(Heap&, const Value& v, const Arguments& a) {
+bool is_filter(Heap& heap, const Value& v, const Arguments& a) {
   bind("filter", a, {});
+  hash_of(heap, v);  // Jinja2 looks any value up in a table: one that cannot be hashed fails
   const FilterEntry* filter = v.is_string() ? find_filter(v.string().text) : nullptr;
   return filter != nullptr && !filter->extra;
 }
-bool is_test(Heap&, const Value& v, const Arguments& a) {
+bool is_test(Heap& heap, const Value& v, const Arguments& a) {
   bind("test", a, {});
+  hash_of(heap, v);
   return v.is_string() && find_test(v.string().text) != nullptr;
 }
 
@@ -132,6 +131,10 @@ constexpr TestEntry kTests[] = {
 };
 
 }  // namespace
+
+bool is_iterable(const Value& v) {
+  return is_sequence(v) || v.is(Kind::kGenerator) || v.is(Kind::kView) || v.is(Kind::kLoop);
+}
 
 const TestEntry* find_test(std::string_view name) {
   const auto it = std::lower_bound(std::begin(kTests), std::end(kTests), name,

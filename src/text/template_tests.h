@@ -9,6 +9,7 @@ struct TestEntry {
   std::string_view name;
   bool (*holds)(Heap& heap, const Value& input, const Arguments& arguments);
 };
+bool is_iterable(const Value& value);
 const TestEntry* find_test(std::string_view name);  // nullptr: there is none
 
 }  // namespace ingle::jinja

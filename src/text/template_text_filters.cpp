@@ -5,6 +5,7 @@
 #include "text/template_filters.h"
 #include "text/template_methods.h"
 #include "text/template_operators.h"
+#include "text/template_tests.h"
 #include "text/template_unicode.h"
 
 namespace ingle::jinja {
@@ -58,9 +59,14 @@ Value title_filter(Heap& heap, const Value& v, const Arguments& a) {
 
 Value replace_filter(Heap& heap, const Value& v, const Arguments& a) {
   const auto b = bind("replace", a, {"old", "new", "count"}, 2);
-  const Value text = as_text(heap, v), old = as_text(heap, *b[0]), fresh = as_text(heap, *b[1]);
-  const Value done = replace(heap, text.string(), old.string(), fresh.string(),
-                             given(b[2]) ? int_argument("replace", *b[2]) : Int(-1));
+  const Int count = given(b[2]) ? int_argument("replace", *b[2]) : Int(-1);
+  Value text = as_text(heap, v), old = as_text(heap, *b[0]), fresh = as_text(heap, *b[1]);
+  if (heap.autoescape) {
+    const bool marked = text.string().marked || old.string().marked || fresh.string().marked;
+    if (marked) text = escape(heap, text), old = escape(heap, old), fresh = escape(heap, fresh);
+    return replace(heap, text.string(), old.string(), fresh.string(), count);
+  }
+  const Value done = replace(heap, text.string(), old.string(), fresh.string(), count);
   if (!done.string().marked) return done;
   Text plain(heap);
   plain.append(done.string());
@@ -107,8 +113,6 @@ Value center_filter(Heap& heap, const Value& v, const Arguments& a) {
   const auto b = bind("center", a, {"width"});
   return center(heap, as_text(heap, v).string(), b[0] == nullptr ? Int(80) : int_argument("center", *b[0]));
 }
-
-bool is_word(uint32_t c) { return c == '_' || (properties_of(c) & (kAlpha | kDecimal | kDigit | kNumeric)) != 0; }
 
 Value wordcount(Heap& heap, const Value& v, const Arguments& a) {
   bind("wordcount", a, {});
@@ -225,11 +229,13 @@ struct Wrapper {
 Value wordwrap(Heap& heap, const Value& v, const Arguments& a) {
   const auto b = bind("wordwrap", a, {"width", "break_long_words", "wrapstring", "break_on_hyphens"});
   const Int width = b[0] == nullptr ? 79 : int_argument("wordwrap", *b[0]);
-  if (width <= 0) fail("invalid width {} (must be > 0)", int_text(width));
-  const Value separator = given(b[2]) ? as_text(heap, *b[2]) : heap.text("\n");
+  const Value separator = given(b[2]) ? *b[2] : heap.text("\n");
+  if (separator.is_undefined()) fail_undefined(separator);
+  text_argument("wordwrap", separator);
   std::vector<Value> wrapped;
   if (v.is_undefined()) fail_undefined(v);
   for (const Value& line : split_lines(heap, text_argument("wordwrap", v), false)) {
+    if (width <= 0) fail("invalid width {} (must be > 0)", int_text(width));
     const Wrapper wrapper{heap, line.string(), static_cast<int64_t>(std::min<Int>(width, 1 << 30)),
                           b[1] == nullptr || truth(*b[1]), b[3] == nullptr || truth(*b[3])};
     heap.push(wrapped, join(heap, separator, wrapper.wrap()));
@@ -261,7 +267,7 @@ Value urlencode(Heap& heap, const Value& v, const Arguments& a) {
     out.append(percent_encoded(text.string().text, for_query), text.string().trusted());
   };
   Text out(heap);
-  if (v.is(Kind::kDict) || v.is_sequence() || v.is(Kind::kGenerator) || v.is(Kind::kView)) {
+  if (!v.is_string() && is_iterable(v)) {
     bool first = true;
     for (const Value& pair : v.is(Kind::kDict)
                                  ? iterate(heap, Value(Kind::kView, heap.make<View>(&v.dict(), ViewOf::kItems)))
@@ -356,7 +362,7 @@ Value xmlattr(Heap& heap, const Value& v, const Arguments& a) {
     out.append(escape(heap, value).string());
     out.append("\"");
   }
-  return out.finish();
+  return out.finish(heap.autoescape);
 }
 
 constexpr FilterEntry kFilters[] = {
@@ -375,6 +381,7 @@ constexpr FilterEntry kFilters[] = {
     {"urlencode", urlencode},
     {"striptags", striptags},
     {"xmlattr", xmlattr},
+    {"urlize", urlize},
 };
 
 }  // namespace

@@ -11,6 +11,16 @@ uint32_t properties_of(uint32_t code_point) {
   return (range - 1)->properties;
 }
 
+std::optional<uint32_t> named_character(std::string_view name) {
+  std::string wanted(name);
+  for (char& c : wanted)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  const CharacterName* end = kCharacterNames + kCharacterNamesSize;
+  const CharacterName* found = std::lower_bound(kCharacterNames, end, std::string_view(wanted),
+                                                [](const CharacterName& n, std::string_view w) { return n.name < w; });
+  return found != end && found->name == wanted ? std::optional(found->code_point) : std::nullopt;
+}
+
 uint32_t next_code_point(std::string_view text, size_t& at) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
   const uint32_t lead = byte(at);
@@ -71,7 +81,12 @@ bool is_utf8(std::string_view text) {
 
 int64_t count_code_points(std::string_view text) {
   int64_t count = 0;
-  for (size_t at = 0; at < text.size(); ++count) next_code_point(text, at);
+  for (size_t at = 0; at < text.size(); ++count) {
+    if (static_cast<unsigned char>(text[at]) < 0x80)
+      ++at;
+    else
+      next_code_point(text, at);
+  }
   return count;
 }
 
@@ -85,6 +100,8 @@ bool is_space(uint32_t c) {
   return (c >= 9 && c <= 13) || (c >= 0x1c && c <= 0x20) || c == 0x85 || c == 0xa0 || c == 0x1680 ||
          (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
+
+bool is_word(uint32_t c) { return c == '_' || (properties_of(c) & (kAlpha | kDecimal | kDigit | kNumeric)) != 0; }
 
 bool is_line_break(uint32_t c) {
   return (c >= 10 && c <= 13) || (c >= 0x1c && c <= 0x1e) || c == 0x85 || c == 0x2028 || c == 0x2029;
@@ -129,13 +146,22 @@ void append_lower(std::string& out, std::string_view text, size_t start, size_t 
     append_cased(out, code_point, CaseForm::kLower);
 }
 
+char ascii_cased(char c, CaseForm form) {
+  const bool up = form == CaseForm::kUpper || form == CaseForm::kTitle;
+  if (up && c >= 'a' && c <= 'z') return static_cast<char>(c - 'a' + 'A');
+  if (!up && c >= 'A' && c <= 'Z') return static_cast<char>(c - 'A' + 'a');
+  return c;
+}
+
 std::string map_all(std::string_view text, CaseForm form) {
   std::string out;
   out.reserve(text.size());
   for (size_t at = 0; at < text.size();) {
     const size_t start = at;
     const uint32_t c = next_code_point(text, at);
-    if (form == CaseForm::kLower)
+    if (c < 0x80)
+      out += ascii_cased(static_cast<char>(c), form);
+    else if (form == CaseForm::kLower)
       append_lower(out, text, start, at, c);
     else
       append_cased(out, c, form);

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,12 @@ struct CaseMapping {
 struct LongForm {
   uint32_t code_points[3];  // ends at a zero
 };
+struct CharacterName {
+  std::string_view name;
+  uint32_t code_point;
+};
+extern const CharacterName kCharacterNames[];  // sorted; part of Unicode's: scripts/generate_character_names.py
+extern const size_t kCharacterNamesSize;
 extern const PropertyRange kPropertyRanges[];
 extern const size_t kPropertyRangesSize;
 extern const CaseMapping kCaseMappings[];
@@ -47,6 +54,8 @@ extern const LongForm kLongForms[];
 extern const size_t kLongFormsSize;
 
 uint32_t properties_of(uint32_t code_point);
+// \N{name}, in capitals or not; nothing when the table does not have it.
+std::optional<uint32_t> named_character(std::string_view name);
 
 // The code point that starts at text[at]; moves `at` behind it.
 uint32_t next_code_point(std::string_view text, size_t& at);
@@ -58,6 +67,7 @@ int64_t count_code_points(std::string_view text);
 size_t byte_of_code_point(std::string_view text, int64_t index);
 
 bool is_space(uint32_t code_point);       // str.isspace
+bool is_word(uint32_t code_point);        // \w of Python's re
 bool is_line_break(uint32_t code_point);  // where str.splitlines cuts
 
 void append_cased(std::string& out, uint32_t code_point, CaseForm form);

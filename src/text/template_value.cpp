@@ -84,7 +84,10 @@ void Text::fill(Int count, std::string_view unit, bool trusted) {
   heap_->check_text(text_.size() + bytes);
   heap_->charge(bytes);
   text_.reserve(text_.size() + bytes);
-  for (Int i = 0; i < count; ++i) text_ += unit;
+  if (unit.size() == 1)
+    text_.append(bytes, unit[0]);
+  else
+    for (Int i = 0; i < count; ++i) text_ += unit;
   add_run(bytes, trusted);
 }
 
@@ -161,6 +164,10 @@ bool Dict::erase(Heap& heap, const Value& key) {
   return true;
 }
 
+void check_namespace_name(std::string_view name) {
+  if (name.starts_with('_')) fail("access to attribute '{}' of 'Namespace' object is unsafe.", name);
+}
+
 int64_t Range::size() const {
   const Int distance = Int(stop) - start;  // may not fit 64 bits
   if ((step > 0) != (distance > 0) || distance == 0) return 0;
@@ -189,8 +196,10 @@ std::string_view type_name(const Value& value) {
       return "dict";
     case Kind::kRange:
       return "range";
-    case Kind::kGenerator:
-      return "generator";
+    case Kind::kGenerator: {
+      const std::string_view name = value.as<Generator>().name;
+      return name.substr(0, name.find(' '));
+    }
     case Kind::kView:
       switch (value.as<View>().of) {
         case ViewOf::kKeys:

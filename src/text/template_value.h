@@ -121,6 +121,9 @@ class Heap {
   explicit Heap(const TemplateLimits& limits) : limits_(limits) {}
   Heap(const Heap&) = delete;
 
+  // Inside {% autoescape true %}: what prints is escaped, and texts that are put together come out marked.
+  bool autoescape = false;
+
   const TemplateLimits& limits() const { return limits_; }
   void spend(int64_t steps) {
     if ((steps_ += steps) > limits_.steps) out_of_steps();
@@ -247,6 +250,7 @@ struct Dict : Object {
   std::unordered_multimap<size_t, size_t> index_;  // hash -> place in entries; kept once there are many
 };
 
+void check_namespace_name(std::string_view name);  // fails for one that begins with _, as the reference does
 struct Namespace : Object {
   Dict* attributes;
   explicit Namespace(Dict* attributes) : attributes(attributes) {}
@@ -260,12 +264,11 @@ struct Range : Object {
 
 // Computed when it is made, but used up as Python's are: one pass, and a failure only when the pass gets there.
 struct Generator : Object {
-  std::string name;  // of the filter
+  std::string_view name;  // what it prints as: "generator object do_items"
   std::vector<Value> items;
   size_t next = 0;
   std::string failure;
   bool failed = false;
-  bool reversed = false;  // prints as an iterator, not as a generator
 };
 
 enum class ViewOf : uint8_t { kKeys, kValues, kItems };

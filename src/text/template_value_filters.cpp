@@ -26,6 +26,12 @@ Value tojson(Heap& heap, const Value& v, const Arguments& a) {
   JsonStyle style;
   style.ensure_ascii = flag(b[0]);
   style.sort_keys = flag(b[3]);
+  std::vector<Value> separators;
+  if (given(b[2])) {
+    separators = iterate(heap, *b[2]);
+    if (separators.size() != 2) fail("tojson: separators are two strings");
+  }
+  if (v.is_string()) return to_json(heap, v, style);  // the rest, right or wrong, is never looked at
   if (given(b[1])) {
     style.indented = true;
     style.item_separator = std::string(1, ',');
@@ -39,8 +45,6 @@ Value tojson(Heap& heap, const Value& v, const Arguments& a) {
     }
   }
   if (given(b[2])) {
-    const std::vector<Value> separators = iterate(heap, *b[2]);
-    if (separators.size() != 2) fail("tojson: separators are two strings");
     style.item_separator = text_argument("tojson", separators[0]).text;
     style.key_separator = text_argument("tojson", separators[1]).text;
   }
@@ -150,7 +154,7 @@ Value int_filter(Heap& heap, const Value& v, const Arguments& a) {
   if (v.is_integral()) return Value::of_int(v.as_int());
   if (v.is(Kind::kFloat)) return int_of(v.number).value_or(otherwise);
   if (!v.is_string()) return otherwise;
-  const Int base = b[1] == nullptr ? 10 : int_argument("int", *b[1]);
+  const Int base = b[1] == nullptr ? 10 : b[1]->is_integral() ? b[1]->as_int() : -1;
   const std::string& text = v.string().text;
   heap.spend_bytes(text.size() * 8);
   if (base == 0 || (base >= 2 && base <= 36))
@@ -201,11 +205,16 @@ Value round_integer(Int value, Int precision) {
 
 Value round(Heap&, const Value& v, const Arguments& a) {
   const auto b = bind("round", a, {"precision", "method"});
-  const Int precision = b[0] == nullptr ? Int(0) : int_argument("round", *b[0]);
   const std::string method = b[1] == nullptr ? "common" : text_argument("round", *b[1]).text;
   if (method != "common" && method != "ceil" && method != "floor") fail("method must be common, ceil or floor");
   if (v.is_undefined() && method != "common") fail_undefined(v);
   if (!v.is_number()) fail("type {} doesn't define __round__ method", type_name(v));
+  if (method == "common" && b[0] != nullptr && b[0]->is(Kind::kNone)) {  // Python's round(x, None): to an integer
+    if (v.is_integral()) return Value::of_int(v.as_int());
+    if (!std::isfinite(v.number)) fail("cannot convert float {} to integer", float_text(v.number));
+    return *int_of(round_float(v.number, 0));
+  }
+  const Int precision = b[0] == nullptr ? Int(0) : int_argument("round", *b[0]);
   if (method == "common")
     return v.is_integral() ? round_integer(v.as_int(), precision) : Value::of_float(round_float(v.number, precision));
   const double unit = std::pow(10.0, static_cast<double>(precision));
@@ -217,6 +226,11 @@ Value round(Heap&, const Value& v, const Arguments& a) {
 Value string(Heap& heap, const Value& v, const Arguments& a) {
   bind("string", a, {});
   return as_text(heap, v);
+}
+
+Value pprint(Heap& heap, const Value& v, const Arguments& a) {
+  bind("pprint", a, {});
+  return pretty(heap, v);
 }
 
 Value safe(Heap& heap, const Value& v, const Arguments& a) {
@@ -241,9 +255,9 @@ Value force_escape(Heap& heap, const Value& v, const Arguments& a) {
 Value attr(Heap& heap, const Value& v, const Arguments& a) {
   const auto b = bind("attr", a, {"name"}, 1);
   if (v.is_undefined()) fail_undefined(v);
-  const Value name = as_text(heap, *b[0]);
-  const auto found = own_attribute(heap, v, name);
-  return found ? *found : missing(heap, v, name);
+  text_argument("attr", *b[0]);
+  const auto found = own_attribute(heap, v, *b[0]);
+  return found ? *found : missing(heap, v, *b[0]);
 }
 
 Value filesizeformat(Heap& heap, const Value& v, const Arguments& a) {
@@ -272,6 +286,7 @@ constexpr FilterEntry kFilters[] = {
     {"abs", abs},
     {"round", round},
     {"string", string},
+    {"pprint", pprint},
     {"safe", safe},
     {"escape", escape_filter},
     {"e", escape_filter},
