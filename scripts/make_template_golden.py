@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Renders templates with Jinja2 as transformers sets it up; writes tests/text/data/templates/golden.json.
+"""Renders templates with transformers and Jinja2; writes tests/text/data/templates/golden.json (conversations, snippets of
+the language) and rendered.jsonl (a line for each template: every conversation through it).
 
 Run by hand with a Python that has transformers 5.24 and Jinja2 3.1.6:
-  make_template_golden.py TEMPLATES_FOLDER            write the golden file
-  make_template_golden.py TEMPLATES_FOLDER --all OUT  every template of the folder, to a file outside the repository
+  make_template_golden.py TEMPLATES_FOLDER
 """
 
 import copy
@@ -13,25 +13,15 @@ import pathlib
 import sys
 
 from transformers.utils import chat_template_utils
-from transformers.utils.chat_template_utils import _compile_jinja_template
+from transformers.utils.chat_template_utils import (
+    _compile_jinja_template,
+    _normalize_chat_messages,
+    render_jinja_template,
+)
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-OUT = ROOT / "tests/text/data/templates/golden.json"
+FOLDER = ROOT / "tests/text/data/templates"
 NOW = datetime.datetime(2025, 3, 7, 9, 5, 3)
-
-MAIN = [
-    "meta-llama-Llama-3.2-3B-Instruct",
-    "meta-llama-Llama-3.3-70B-Instruct",
-    "Qwen-Qwen2.5-7B-Instruct",
-    "Qwen-Qwen3-0.6B",
-    "Qwen3-Coder",
-    "mistralai-Mistral-Nemo-Instruct-2407",
-    "google-gemma-2-2b-it",
-    "deepseek-ai-DeepSeek-R1-Distill-Llama-8B",
-    "NousResearch-Hermes-2-Pro-Llama-3-8B-tool_use",
-    "microsoft-Phi-3.5-mini-instruct",
-]
-
 
 class FixedDate(datetime.datetime):
     @classmethod
@@ -151,6 +141,74 @@ CONVERSATIONS = {
         "documents": [{"title": "T", "text": "body", "doc_id": 1}],
         "add_generation_prompt": True,
     },
+    "two users": {"messages": [HI, {"role": "user", "content": "Still there?"}], "add_generation_prompt": True},
+    "two users and a system": {
+        "messages": [SYSTEM, HI, HI, {"role": "assistant", "content": "Yes"}, {"role": "assistant", "content": "?"}, HI],
+        "add_generation_prompt": True,
+    },
+    "system in the middle": {
+        "messages": [HI, {"role": "assistant", "content": "a"}, SYSTEM, HI],
+        "add_generation_prompt": True,
+    },
+    "no content": {
+        "messages": [HI, {"role": "assistant"}, {"role": "user", "content": None}],
+        "add_generation_prompt": True,
+    },
+    "no role": {"messages": [HI, {"content": "who says that?"}], "add_generation_prompt": True},
+    "result without a name": {
+        "messages": [HI, {"role": "assistant", "tool_calls": [call({})]}, {"role": "tool", "content": {"temp": [1, 2]}}],
+        "tools": [TOOL],
+        "add_generation_prompt": True,
+    },
+    "bare tools": {
+        "messages": [HI],
+        "tools": [TOOL["function"], {"name": "now", "description": "The time."}],
+        "add_generation_prompt": True,
+    },
+    "image": {
+        "messages": [
+            {"role": "system", "content": [{"type": "text", "text": "Look."}]},
+            {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": " what? "}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "A cat."}]},
+            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x.png"}}, {"type": "audio"}]},
+        ],
+        "add_generation_prompt": True,
+    },
+    "agent": {
+        "messages": [
+            SYSTEM,
+            HI,
+            {"role": "assistant", "reasoning_content": "look", "content": "", "tool_calls": [call({"city": "A", "days": 0})]},
+            {"role": "tool", "name": "get_weather", "tool_call_id": "abcdefgh1", "content": [{"type": "text", "text": "1°"}]},
+            {"role": "assistant", "reasoning_content": "again", "content": "One more.", "tool_calls": [call({"tags": ["a"]})]},
+            {"role": "tool", "name": "get_weather", "tool_call_id": "abcdefgh1", "content": "<b>2</b>"},
+            {"role": "assistant", "content": "Done.", "reasoning_content": "fine"},
+            {"role": "user", "content": "Why?"},
+            {"role": "assistant", "content": "Because.", "reasoning_content": "hm"},
+        ],
+        "tools": [TOOL],
+        "add_generation_prompt": False,
+    },
+    "thinking by other names": {
+        "messages": [SYSTEM, HI, {"role": "assistant", "content": "4", "thinking": "2+2"}, HI],
+        "add_generation_prompt": True,
+        "thinking": True,
+        "reasoning_effort": "medium",
+        "thinking_mode": "thinking",
+        "preserve_thinking": True,
+        "keep_past_thinking": True,
+        "clear_thinking": False,
+    },
+    "no thinking by other names": {
+        "messages": [SYSTEM, HI, {"role": "assistant", "content": "4", "reasoning": "2+2"}, HI],
+        "add_generation_prompt": True,
+        "thinking": False,
+        "reasoning_effort": "none",
+        "thinking_mode": "chat",
+        "preserve_thinking": False,
+        "keep_past_thinking": False,
+        "clear_thinking": True,
+    },
     "developer": {
         "messages": [{"role": "developer", "content": "Be nice."}, HI],
         "add_generation_prompt": True,
@@ -161,90 +219,73 @@ CONVERSATIONS = {
 SPECIAL = {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
 
 
-def normalized(messages):
-    """What transformers does to messages before a template sees them."""
-    out = []
-    for message in messages:
-        message = {k: v for k, v in message.items() if v is not None}
-        for key in ("reasoning_content", "thinking", "reasoning"):
-            if message.get(key) is not None:
-                value = message[key]
-                message = {"thinking": message.get("thinking", value), **message}
-                message["reasoning_content"] = value
-                break
-        out.append(message)
-    return out
+def failure(e):
+    """What is kept of an exception: the text only where ours has to say the same."""
+    keep = type(e).__name__ in ("TemplateError", "UndefinedError")
+    return {"error": str(e) if keep else "", "kind": type(e).__name__}
 
 
-def render(source, variables):
+def snippet(source, variables):
+    variables = copy.deepcopy(variables)
     try:
-        template = _compile_jinja_template(source)
-        return {"text": template.render(**copy.deepcopy(variables))}
+        if "endgeneration" in source:
+            texts, spans = render_jinja_template(
+                [[]], chat_template=source, return_assistant_tokens_mask=True, **variables
+            )
+            return {"text": texts[0], "generated": spans[0]}
+        return {"text": _compile_jinja_template(source).render(**variables)}
     except Exception as e:  # whatever Jinja2 or Python raise ends the rendering
-        kind = type(e).__name__
-        message = str(e)
-        keep = kind == "TemplateError" or kind == "UndefinedError"
-        return {"error": message if keep else "", "kind": kind}
+        return failure(e)
 
 
 def conversation(source, given):
-    variables = {"tools": None, "documents": None, "add_generation_prompt": False, **SPECIAL, **given}
-    sent = dict(variables)
-    variables["messages"] = normalized(variables["messages"])
-    result = render(source, variables)
-    sent = {k: v for k, v in sent.items() if k not in SPECIAL and v is not None}
-    return sent, result
+    """The text transformers makes of a conversation, and what it takes for the assistant's where a template says so."""
+    given = copy.deepcopy(given)
+    messages = _normalize_chat_messages(given.pop("messages"))
+    marks = "endgeneration" in source
+    try:
+        texts, spans = render_jinja_template(
+            [messages], chat_template=source, return_assistant_tokens_mask=marks, **{**SPECIAL, **given}
+        )
+    except Exception as e:
+        return failure(e)
+    return {"text": texts[0], **({"generated": spans[0]} if marks else {})}
 
 
-def smollm2_template(folder):
-    import gguf
-
-    path = next(pathlib.Path(folder).rglob("*.gguf"))
-    field = gguf.GGUFReader(path).fields["tokenizer.chat_template"]
-    return bytes(field.parts[field.data[0]]).decode()
-
-
-def templates(folder, names, inline=()):
-    out = []
-    for name in names:
-        source = inline[name] if name in inline else (folder / (name + ".jinja")).read_bytes().decode()
-        cases = []
-        for title, given in CONVERSATIONS.items():
-            variables, result = conversation(source, given)
-            cases.append({"conversation": title, **result})
-        entry = {"template": name, "cases": cases}
-        if name in inline:
-            entry["source"] = source
-        out.append(entry)
-    return out
+def rendered(path):
+    source = path.read_bytes().decode()
+    cases, seen = {}, {}
+    for title, given in CONVERSATIONS.items():
+        result = conversation(source, given)
+        key = json.dumps(result)
+        cases[title] = {"as": seen[key]} if key in seen else result
+        seen.setdefault(key, title)
+    return {"template": path.stem, "cases": cases}
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1])
+    templates = [FOLDER / "SmolLM2-135M-Instruct.jinja", *sorted(pathlib.Path(sys.argv[1]).glob("*.jinja"))]
+    with (FOLDER / "rendered.jsonl").open("w") as out:
+        for path in templates:
+            out.write(json.dumps(rendered(path), ensure_ascii=False) + "\n")
+    snippets = []
+    # One a line, a newline inside it written as ⏎.
+    for line in (FOLDER / "snippets.txt").read_text().split("\n"):
+        if not line.strip() or line.startswith("## "):
+            continue
+        source = line.replace("⏎", "\n")
+        snippets.append({"source": source, **snippet(source, SNIPPET_VARIABLES)})
     golden = {
         "provenance": "scripts/make_template_golden.py, transformers 5.24, Jinja2 3.1.6",
         "now": NOW.isoformat(),
         "special": SPECIAL,
         "conversations": CONVERSATIONS,
+        "snippet_variables": SNIPPET_VARIABLES,
+        "snippets": snippets,
     }
-    if "--all" in sys.argv:
-        golden["templates"] = templates(folder, sorted(p.stem for p in folder.glob("*.jinja")))
-        pathlib.Path(sys.argv[sys.argv.index("--all") + 1]).write_text(json.dumps(golden, ensure_ascii=False))
-        return
-    inline = {"SmolLM2-135M-Instruct": smollm2_template("/tmp/smol")} if pathlib.Path("/tmp/smol").exists() else {}
-    snippets = []
-    # One a line, a newline inside it written as ⏎.
-    for line in (OUT.parent / "snippets.txt").read_text().split("\n"):
-        if not line.strip() or line.startswith("## "):
-            continue
-        source = line.replace("⏎", "\n")
-        snippets.append({"source": source, **render(source, SNIPPET_VARIABLES)})
-    golden["snippet_variables"] = SNIPPET_VARIABLES
-    golden["snippets"] = snippets
-    golden["templates"] = templates(folder, list(inline) + MAIN, inline)
-    text = json.dumps(golden, ensure_ascii=False, indent=0)
-    OUT.write_text(text + "\n")
-    print(OUT, len(text), "bytes", len(snippets), "snippets")
+    (FOLDER / "golden.json").write_text(json.dumps(golden, ensure_ascii=False, indent=0) + "\n")
+    print(len(templates), "templates,", len(CONVERSATIONS), "conversations,", len(snippets), "snippets;",
+          *(f"{f.name} {f.stat().st_size} bytes" for f in sorted(FOLDER.glob("*.json*"))))
 
 
 SNIPPET_VARIABLES = {
