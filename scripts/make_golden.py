@@ -20,13 +20,13 @@ import numpy as np
 import torch
 import transformers
 
-from golden import gemma, llama, mixtures
+from golden import gemma, llama, mixtures, relatives
 from golden.tiny import VOCAB, long_prompt
 
 OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "models" / "golden"
 
 # Seeds follow from the order: new models go to the end.
-MODELS = {name: (family, m) for family in (llama, gemma, mixtures) for name, m in family.MODELS.items()}
+MODELS = {name: (family, m) for family in (llama, gemma, mixtures, relatives) for name, m in family.MODELS.items()}
 
 
 def logits_of(model, prompt, rows_from):

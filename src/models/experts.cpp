@@ -1,4 +1,4 @@
-#include "models/experts.h"
+#include "models/parts.h"
 
 #include "base/error.h"
 
@@ -8,7 +8,7 @@ namespace {
 // Softmax over all experts or over the best of them: the same, unless weights are not divided by their sum.
 enum Gating : int64_t { kUnsaid = 0, kSoftmax = 1, kSoftmaxOfBest = 3 };
 
-Shares read_shares(const Keys& keys) {
+Shares read_shares(const Keys& keys, bool norm) {
   const int64_t gating = keys.find("expert_gating_func", kUnsaid, 0, 255);
   if (gating != kUnsaid && gating != kSoftmax && gating != kSoftmaxOfBest) {
     throw_error(ErrorCode::kUnsupported, "{}: key '{}' is {}; known are 1 and 3, softmax", keys.file().path(),
@@ -18,8 +18,15 @@ Shares read_shares(const Keys& keys) {
     throw_error(ErrorCode::kUnsupported, "{}: key '{}' is {}; groups of experts are not implemented",
                 keys.file().path(), keys.name("expert_group_count"), groups);
   }
-  const bool norm = keys.file().find_bool(keys.name("expert_weights_norm")).value_or(true);
   return norm || gating == kSoftmaxOfBest ? Shares::kOfUsed : Shares::kOfAll;
+}
+
+std::optional<SharedExpert> find_shared_expert(const Hparams& h, const Weights& b, Activation activation) {
+  if (!b.has("ffn_down_shexp")) return std::nullopt;
+  const int64_t d_ff = h.shared_expert_d_ff > 0 ? h.shared_expert_d_ff : b.rows_of("ffn_up_shexp");
+  SharedExpert shared{.mlp = read_gated_mlp(h, b, d_ff, activation, "_shexp"), .gate = {}};
+  if (b.has("ffn_gate_inp_shexp")) shared.gate = fine(b.row("ffn_gate_inp_shexp", h.d_model));
+  return shared;
 }
 
 }  // namespace
@@ -39,7 +46,8 @@ MixtureOfExperts read_experts(const Hparams& h, const Weights& b, Activation act
                      .experts = {.gate = {}, .up = {}, .down = {}, .activation = activation},
                      .scales = {},
                      .used = h.experts_used,
-                     .shares = read_shares(keys)};
+                     .shares = read_shares(keys, h.expert_weights_norm),
+                     .shared = find_shared_expert(h, b, activation)};
   if (both) {
     m.experts.gate = b.linears_part("ffn_gate_up_exps", count, d, 2 * d_ff, 0, d_ff);
     m.experts.up = b.linears_part("ffn_gate_up_exps", count, d, 2 * d_ff, d_ff, d_ff);

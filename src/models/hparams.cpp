@@ -68,7 +68,7 @@ int64_t even(const Keys& keys, std::string_view key, int64_t value) {
   return value;
 }
 
-RopeHparams read_rope(const Keys& keys, const Hparams& h, int64_t k_dim) {
+RopeHparams read_rope(const Keys& keys, const Hparams& h, int64_t k_dim, bool whole_yarn_pairs) {
   RopeHparams rope;
   rope.rotated = even(keys, "rope.dimension_count", keys.find("rope.dimension_count", k_dim, 2, k_dim));
   rope.base = keys.find_positive("rope.freq_base", 10000, 1e15);
@@ -91,16 +91,31 @@ RopeHparams read_rope(const Keys& keys, const Hparams& h, int64_t k_dim) {
     rope.log_multiplier = number("rope.scaling.yarn_log_multiplier", 0);
     rope.beta_fast = keys.find_positive("rope.scaling.yarn_beta_fast", 32, 1e6);
     rope.beta_slow = keys.find_positive("rope.scaling.yarn_beta_slow", 1, 1e6);
+    rope.whole_pairs = whole_yarn_pairs;
   } else if (type == "linear") {
     rope.scaling = rope.factor == 1 ? RopeScaling::kNone : RopeScaling::kLinear;
+  } else if (type == "longrope") {  // factors are tensors
+    rope.scaling = RopeScaling::kLong;
+    rope.factor = 1;
   } else if (type == "none") {
     rope.factor = 1;
   } else {
-    throw_error(ErrorCode::kUnsupported, "{}: key '{}' is \"{}\"; known are none, linear, yarn", h.file,
+    throw_error(ErrorCode::kUnsupported, "{}: key '{}' is \"{}\"; known are none, linear, yarn, longrope", h.file,
                 keys.name("rope.scaling.type"), type);
   }
   rope.attention_factor = keys.find_positive("rope.scaling.attn_factor", 1, 1e6);
   return rope;
+}
+
+float read_cap(const Keys& keys, std::string_view key, double absent) {
+  const double cap = keys.find_float(key, absent);
+  return static_cast<float>(cap == 0 ? 0 : keys.positive(key, cap, 1e6));
+}
+
+// 0 is how some writers say that there is none.
+float read_factor(const Keys& keys, std::string_view key, double absent) {
+  const double factor = keys.find_float(key, absent);
+  return static_cast<float>(factor == 0 ? 1 : keys.positive(key, factor, 1e6));
 }
 
 int64_t read_vocab(const Keys& keys) {
@@ -146,8 +161,14 @@ Hparams read_hparams(const GgufFile& file, const HparamDefaults& defaults) {
   h.experts = keys.find("expert_count", 0, 0, 1024);
   h.experts_used = keys.find("expert_used_count", 0, 0, h.experts);
   h.expert_d_ff = keys.find("expert_feed_forward_length", 0, 0, kMaxExtent);
-  const double cap = keys.find_float("final_logit_softcapping", defaults.logit_soft_cap);
-  h.logit_soft_cap = static_cast<float>(cap == 0 ? 0 : keys.positive("final_logit_softcapping", cap, 1e6));
+  h.shared_expert_d_ff = keys.find("expert_shared_feed_forward_length", 0, 0, kMaxExtent);
+  h.expert_weights_norm = file.find_bool(keys.name("expert_weights_norm")).value_or(defaults.expert_weights_norm);
+  h.attention_soft_cap = read_cap(keys, "attn_logit_softcapping", defaults.attention_soft_cap);
+  h.logit_soft_cap = read_cap(keys, "final_logit_softcapping", defaults.logit_soft_cap);
+  const double width = std::sqrt(static_cast<double>(h.d_model));
+  h.embedding_scale = read_factor(keys, "embedding_scale", defaults.embeddings_by_width ? width : 1);
+  h.residual_scale = read_factor(keys, "residual_scale", 1);
+  h.logit_scale = read_factor(keys, "logit_scale", 1);
 
   const std::vector<int64_t> heads = keys.per_layer("attention.head_count", layers, 1, kMaxExtent);
   const std::vector<int64_t> kv_heads =
@@ -169,6 +190,7 @@ Hparams read_hparams(const GgufFile& file, const HparamDefaults& defaults) {
   }
   const double scale = keys.find_float("attention.scale", defaults.attention_scale);
   if (scale != 0) keys.positive("attention.scale", scale, 1e6);
+  const bool by_width = layers == defaults.scaled_by_width;
   for (size_t i = 0; i < heads.size(); ++i) {
     if (heads[i] % kv_heads[i] != 0) {
       throw_error(ErrorCode::kInvalidFile, "{}: block {} has {} heads, not a multiple of its {} key/value heads",
@@ -180,12 +202,14 @@ Hparams read_hparams(const GgufFile& file, const HparamDefaults& defaults) {
                        .v_dim = windows[i] != 0 ? window_v_dim : v_dim,
                        .d_ff = d_ff[i],
                        .window = windows[i]};
-    layer.attention_scale = static_cast<float>(scale == 0 ? 1 / std::sqrt(static_cast<double>(layer.k_dim)) : scale);
+    const double channels =
+        by_width ? static_cast<double>(h.d_model) / static_cast<double>(layer.heads) : static_cast<double>(layer.k_dim);
+    layer.attention_scale = static_cast<float>(scale == 0 ? 1 / std::sqrt(channels) : scale);
     h.layers.push_back(layer);
   }
   share_caches(h, keys, defaults.shares_caches);
 
-  h.rope = h.window_rope = read_rope(keys, h, k_dim);
+  h.rope = h.window_rope = read_rope(keys, h, k_dim, defaults.whole_yarn_pairs);
   if (defaults.windows_differ) {
     constexpr std::string_view kDims = "rope.dimension_count_swa";
     h.window_rope = {

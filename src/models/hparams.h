@@ -18,7 +18,7 @@ struct LayerHparams {
   int kv_owner = 0;  // the layer whose keys and values this one reads: itself where it writes them
 };
 
-enum class RopeScaling { kNone, kLinear, kYarn };
+enum class RopeScaling { kNone, kLinear, kYarn, kLong };
 
 struct RopeHparams {
   int64_t rotated = 0;  // channels of a head
@@ -29,14 +29,21 @@ struct RopeHparams {
   double attention_factor = 1;
   // YaRN (Peng et al., arXiv:2309.00071)
   double extrapolation = 1, beta_fast = 32, beta_slow = 1, log_multiplier = 0;
+  bool whole_pairs = true;  // the ramp begins and ends at whole pairs
+
+  bool operator==(const RopeHparams& other) const noexcept = default;
 };
 
 // What a file of some architecture means when it does not say.
 struct HparamDefaults {
   int64_t window_period = 0;    // with a window and no pattern: the last of so many layers sees everything; 0: none
   double attention_scale = 0;   // 0: 1 / sqrt(k_dim)
-  double logit_soft_cap = 0;    // 0: none
-  bool shares_caches = false;   // the last layers may read the cache of earlier ones
+  int64_t scaled_by_width = 0;  // a model of so many layers scales scores by 1 / sqrt(d_model / heads) instead
+  double attention_soft_cap = 0, logit_soft_cap = 0;  // 0: none
+  bool embeddings_by_width = false;                   // embeddings are multiplied by sqrt(d_model)
+  bool expert_weights_norm = true;                    // an expert's weight is its share among the used ones, not of all
+  bool whole_yarn_pairs = true;                       // RopeHparams::whole_pairs
+  bool shares_caches = false;                         // the last layers may read the cache of earlier ones
   bool windows_differ = false;  // sliding layers have a head size and a rope (base 10000) of their own
 };
 
@@ -44,8 +51,12 @@ struct Hparams {
   std::string architecture, file;  // file: the name for messages
   int64_t d_model = 0, vocab = 0, context_length = 0;
   float norm_eps = 0;
-  float logit_soft_cap = 0;  // 0: none
-  int64_t experts = 0, experts_used = 0, expert_d_ff = 0;
+  float attention_soft_cap = 0, logit_soft_cap = 0;  // 0: none
+  float embedding_scale = 1;                         // what embeddings are multiplied by
+  float residual_scale = 1;                          // what a part of a layer is multiplied by before it is added
+  float logit_scale = 1;                             // what logits are divided by
+  int64_t experts = 0, experts_used = 0, expert_d_ff = 0, shared_expert_d_ff = 0;
+  bool expert_weights_norm = true;
   RopeHparams rope, window_rope;     // of layers that see everything, of sliding ones
   std::vector<LayerHparams> layers;  // one per block
 

@@ -33,6 +33,7 @@ struct Step {
   const Batch& batch;
   const RowNeed& need;
   std::span<const KvLayer> kv;  // one entry per layer; a layer that writes none reads its owner's
+  int64_t context = 0;          // positions a sequence may come to have, the same in every step on its cache
   Taps* taps = nullptr;
 
   void tap(int layer, Tensor x) const {

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "base/error.h"
+
 namespace ingle {
 namespace {
 
@@ -18,14 +20,22 @@ double magnitude_scale(double factor, double multiplier) {
   return factor <= 1 ? 1 : 0.1 * multiplier * std::log(factor) + 1;
 }
 
+// LongRoPE: queries and keys grow with how far the context was stretched.
+double long_magnitude(const Hparams& h) {
+  const auto original = static_cast<double>(h.rope.original_context);
+  const double stretch = static_cast<double>(h.context_length) / original;
+  return stretch <= 1 || original <= 1 ? 1 : std::sqrt(1 + std::log(stretch) / std::log(original));
+}
+
 }  // namespace
 
 // YaRN, arXiv:2309.00071: pairs that turn often keep their frequency, those that turn less than once within the
 // original context are interpolated, with a ramp in between.
 Rope make_rope(const RopeHparams& h, Rope::Pairs pairs, std::span<const float> factors) {
   const bool yarn = h.scaling == RopeScaling::kYarn;
-  const double low = std::max(0.0, std::floor(turning_pair(h, h.beta_fast)));
-  const double high = std::min(static_cast<double>(h.rotated - 1), std::ceil(turning_pair(h, h.beta_slow)));
+  const double first = turning_pair(h, h.beta_fast), last = turning_pair(h, h.beta_slow);
+  const double low = std::max(0.0, h.whole_pairs ? std::floor(first) : first);
+  const double high = std::min(static_cast<double>(h.rotated - 1), h.whole_pairs ? std::ceil(last) : last);
 
   Rope rope{.pairs = pairs, .rotated = h.rotated, .inverse_frequency = {}, .magnitude = 1.0f};
   for (int64_t i = 0; i < h.rotated / 2; ++i) {
@@ -52,6 +62,22 @@ Rope make_rope(const RopeHparams& h, Rope::Pairs pairs, std::span<const float> f
   }
   rope.magnitude = static_cast<float>(magnitude);
   return rope;
+}
+
+Ropes::Ropes(const Hparams& h, const Weights& w, Rope::Pairs pairs) : original_context_(h.rope.original_context) {
+  const int64_t count = h.rope.rotated / 2;
+  const std::span<const float> near = w.find_vector("rope_factors_short", count);
+  const std::span<const float> far = w.find_vector("rope_factors_long", count);
+  if (h.rope.scaling == RopeScaling::kLong && (near.empty() || far.empty())) {
+    throw_error(ErrorCode::kInvalidFile, "{}: key '{}.rope.scaling.type' is \"longrope\", {} is missing", h.file,
+                h.architecture, near.empty() ? "rope_factors_short.weight" : "rope_factors_long.weight");
+  }
+  RopeHparams rope = h.rope;
+  const Keys keys(w.file(), h.architecture);
+  if (!far.empty() && !keys.has("rope.scaling.attn_factor")) rope.attention_factor = long_magnitude(h);
+  usual_ = make_rope(rope, pairs, near.empty() ? w.find_vector("rope_freqs", count) : near);
+  if (!far.empty()) far_ = make_rope(rope, pairs, far);
+  if (h.window_rope != h.rope) window_ = make_rope(h.window_rope, pairs, {});
 }
 
 }  // namespace ingle

@@ -87,11 +87,15 @@ ConstTensorView Weights::require(const std::string& full_name, const Shape& shap
 
 Linear Weights::linear(std::string_view name, int64_t in, int64_t out) const {
   const std::string weight = weight_name(name);
-  Linear linear;
-  linear.weight = loader_->pack(weight, require(weight, {out, in}));
-  const std::string bias = fmt::format("{}{}.bias", prefix_, name);
-  if (const auto view = loader_->find(bias, {out})) linear.bias = loader_->vector(bias, *view);
-  return linear;
+  return {.weight = loader_->pack(weight, require(weight, {out, in})), .bias = find_bias(name, {out})};
+}
+
+Linear Weights::row(std::string_view name, int64_t in) const {
+  const std::string weight = weight_name(name);
+  const auto stored = file().find(weight);
+  ConstTensorView view = require(weight, stored && stored->shape.rank == 1 ? Shape{in} : Shape{1, in});
+  view.shape = {1, in};
+  return {.weight = loader_->pack(weight, view)};
 }
 
 Linear Weights::linear_part(std::string_view name, int64_t in, int64_t out, int64_t first, int64_t count) const {
@@ -99,19 +103,23 @@ Linear Weights::linear_part(std::string_view name, int64_t in, int64_t out, int6
   ConstTensorView rows = require(weight, {out, in});
   rows.data = rows.row(first);
   rows.shape = {count, in};
-  return {.weight = loader_->pack(fmt::format("{}[{}..{}]", weight, first, first + count - 1), rows)};
+  const float* bias = find_bias(name, {out});
+  return {.weight = loader_->pack(fmt::format("{}[{}..{}]", weight, first, first + count - 1), rows),
+          .bias = bias == nullptr ? nullptr : bias + first};
 }
 
 std::vector<Linear> Weights::linears_part(std::string_view name, int64_t count, int64_t in, int64_t out, int64_t first,
                                           int64_t rows) const {
   const std::string weight = weight_name(name);
   const ConstTensorView all = require(weight, {count, out, in});
+  const float* bias = find_bias(name, {count, out});
   std::vector<Linear> result;
   for (int64_t i = 0; i < count; ++i) {
     ConstTensorView part = all;
     part.data = all.row(i * out + first);
     part.shape = {rows, in};
-    result.push_back({.weight = loader_->pack(fmt::format("{}[{}]", weight, i), part)});
+    result.push_back({.weight = loader_->pack(fmt::format("{}[{}]", weight, i), part),
+                      .bias = bias == nullptr ? nullptr : bias + i * out + first});
   }
   return result;
 }
@@ -141,18 +149,28 @@ int64_t Weights::rows_of(std::string_view name) const {
   return view->shape.rows();
 }
 
-std::span<const float> Weights::find_numbers(const std::string& full_name, int64_t size) const {
-  const auto view = loader_->find(full_name, {size});
+int64_t Weights::elements_of(std::string_view name) const {
+  const std::optional<ConstTensorView> view = file().find(weight_name(name));
+  return view ? view->shape.elements() : 0;
+}
+
+std::span<const float> Weights::find_numbers(const std::string& full_name, const Shape& shape) const {
+  const auto view = loader_->find(full_name, shape);
   if (!view) return {};
-  return {loader_->vector(full_name, *view), static_cast<size_t>(size)};
+  return {loader_->vector(full_name, *view), static_cast<size_t>(shape.elements())};
+}
+
+const float* Weights::find_bias(std::string_view name, const Shape& shape) const {
+  const std::span<const float> bias = find_numbers(fmt::format("{}{}.bias", prefix_, name), shape);
+  return bias.empty() ? nullptr : bias.data();
 }
 
 std::span<const float> Weights::find_vector(std::string_view name, int64_t size) const {
-  return find_numbers(weight_name(name), size);
+  return find_numbers(weight_name(name), {size});
 }
 
 std::span<const float> Weights::find_scales(std::string_view name, int64_t size) const {
-  return find_numbers(fmt::format("{}{}.scale", prefix_, name), size);
+  return find_numbers(fmt::format("{}{}.scale", prefix_, name), {size});
 }
 
 }  // namespace ingle

@@ -75,9 +75,12 @@ class Weights {
   bool has(std::string_view name) const { return loader_->contains(weight_name(name)); }
   // NAME.weight [out, in], and NAME.bias [out] where there is one.
   Linear linear(std::string_view name, int64_t in, int64_t out) const;
-  // Rows [first, first + count) of the same matrix, as one of their own.
+  // NAME.weight [in], or [1, in]: a matrix of one row.
+  Linear row(std::string_view name, int64_t in) const;
+  // Rows [first, first + count) of the same matrix and bias, as one of their own.
   Linear linear_part(std::string_view name, int64_t in, int64_t out, int64_t first, int64_t count) const;
-  // NAME.weight [count, out, in]: a matrix for each expert (or stream), of it the rows [first, first + rows).
+  // NAME.weight [count, out, in], and NAME.bias [count, out] where there is one: a matrix for each expert (or stream),
+  // of it the rows [first, first + rows).
   std::vector<Linear> linears(std::string_view name, int64_t count, int64_t in, int64_t out) const {
     return linears_part(name, count, in, out, 0, out);
   }
@@ -91,12 +94,14 @@ class Weights {
   // Tensors whose name goes on with `prefix` are known and not needed.
   void skip(std::string_view prefix) const { loader_->skip(prefix_ + std::string(prefix)); }
   std::optional<Norm> find_norm(std::string_view name, int64_t size, float eps) const;
-  int64_t rows_of(std::string_view name) const;  // of NAME.weight, for a size that no hyper-parameter gives
+  int64_t rows_of(std::string_view name) const;      // of NAME.weight, for a size that no hyper-parameter gives
+  int64_t elements_of(std::string_view name) const;  // of NAME.weight; 0 when absent
   std::span<const float> find_vector(std::string_view name, int64_t size) const;  // NAME.weight; empty when absent
   std::span<const float> find_scales(std::string_view name, int64_t size) const;  // NAME.scale; empty when absent
 
  private:
-  std::span<const float> find_numbers(const std::string& full_name, int64_t size) const;
+  std::span<const float> find_numbers(const std::string& full_name, const Shape& shape) const;
+  const float* find_bias(std::string_view name, const Shape& shape) const;
   std::string weight_name(std::string_view name) const { return fmt::format("{}{}.weight", prefix_, name); }
   ConstTensorView require(const std::string& full_name, const Shape& shape) const;
 

@@ -12,6 +12,7 @@ struct AttentionShape {
   int64_t kv_heads = 0;
   float scale = 1.0f;
   int32_t window = 0;  // 0: none
+  float soft_cap = 0;  // of scores; 0: none
 };
 
 struct Attention {
@@ -19,7 +20,8 @@ struct Attention {
   std::optional<Linear> k, v;                  // d_model -> kv_heads * k_dim, v_dim. Without k: the cache is another
                                                // layer's, to be read only. Without v: the values are k's own rows.
   Linear o;                                    // heads * v_dim -> d_model
-  std::optional<Norm> q_norm, k_norm, v_norm;  // per head
+  std::optional<Norm> q_norm, k_norm, v_norm;  // per head; q's and k's over all heads at once if they are that long
+  const float* sinks = nullptr;                // [heads] or none: AttentionOptions
 
   // K and V of every row that comes in are written; only rows somebody still needs go on: [rows.in, d_model] ->
   // [rows.out, d_model]. No tensor when no row goes on: the cache was all this batch was for.
@@ -29,21 +31,26 @@ struct Attention {
     Tensor qs, ks, vs;
     project(op, asking, x, qs, ks, vs);
     if (k) {
-      ks = Ops::split_heads(ks, s.kv_heads);  // [in, kv_heads, k_dim]
-      vs = v ? Ops::split_heads(vs, s.kv_heads) : ks;
-      if (v_norm) vs = op.norm(*v_norm, vs);  // before the keys turn: without v they are the same rows
-      if (k_norm) ks = op.norm(*k_norm, ks);
+      vs = Ops::split_heads(v ? vs : ks, s.kv_heads);
+      if (v_norm) vs = op.norm(*v_norm, vs);      // before the keys turn: without v they are the same rows
+      ks = heads_of(op, ks, s.kv_heads, k_norm);  // [in, kv_heads, k_dim]
       op.rope(ks, rows.in.positions, rope);
       op.append(kv, ks, vs, rows.in);
     }
     if (rows.out.empty()) return {};
-    qs = Ops::split_heads(qs, s.heads);  // [out, heads, k_dim]
-    if (q_norm) qs = op.norm(*q_norm, qs);
+    qs = heads_of(op, qs, s.heads, q_norm);  // [out, heads, k_dim]
     op.rope(qs, rows.out.positions, rope);
-    return op.linear(o, op.attention(qs, kv, rows.out, {.scale = s.scale, .window = s.window}), into);
+    const AttentionOptions options{.scale = s.scale, .window = s.window, .soft_cap = s.soft_cap, .sinks = sinks};
+    return op.linear(o, op.attention(qs, kv, rows.out, options), into);
   }
 
  private:
+  // [rows, heads * dim] -> [rows, heads, dim], normed.
+  static Tensor heads_of(Ops& op, Tensor x, int64_t heads, const std::optional<Norm>& norm) {
+    if (!norm) return Ops::split_heads(x, heads);
+    if (norm->size == x.row_size()) return Ops::split_heads(op.norm(*norm, x), heads);
+    return op.norm(*norm, Ops::split_heads(x, heads));
+  }
   // What there is of q, k and v as one operation: they share one quantised input.
   void project(Ops& op, Tensor asking, Tensor x, Tensor& qs, Tensor& ks, Tensor& vs) const {
     const bool ask = asking.data != nullptr;

@@ -126,8 +126,11 @@ void Session::Impl::run_micro_batch(const std::function<void(const ResultRow&)>&
   need.assign(batch, {.last_writer = graph->last_writer(), .last_tap = last_tap, .every_row = options.every_row});
   SessionTaps taps(*this);
   ops->begin_step();
-  const Tensor hidden = graph->forward(
-      *ops, {.batch = batch, .need = need, .kv = layers, .taps = tapped.empty() || counting ? nullptr : &taps});
+  const Tensor hidden = graph->forward(*ops, {.batch = batch,
+                                              .need = need,
+                                              .kv = layers,
+                                              .context = options.context,
+                                              .taps = tapped.empty() || counting ? nullptr : &taps});
 
   for (size_t l = 0; l < layers.size(); ++l) {
     const int64_t full = need.layer(static_cast<int>(l)).out.size();

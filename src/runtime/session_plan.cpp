@@ -98,7 +98,7 @@ size_t plan_activations(const ModelGraph& graph, const Backend& backend, const S
   MeasuringOps ops;
   std::vector<KvLayer> layers(static_cast<size_t>(graph.hparams().layer_count()));
   for (size_t l = 0; l < layers.size(); ++l) layers[l].layout.v_dim = graph.hparams().layers[l].v_dim;
-  Tensor hidden = graph.forward(ops, {.batch = batch, .need = need, .kv = layers});
+  Tensor hidden = graph.forward(ops, {.batch = batch, .need = need, .kv = layers, .context = options.context});
   hidden.shape.extent[0] = std::min(hidden.shape[0], kLogitsRows);
   graph.logits(ops, hidden);
   return ops.arena_bytes();

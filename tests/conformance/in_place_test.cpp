@@ -47,6 +47,26 @@ TEST_P(InPlaceTest, ANormIsAddedToRowsThatAreThere) {
   }
 }
 
+TEST_P(InPlaceTest, ASigmoidIsOneHalfAtZeroAndStaysWithinItsBounds) {
+  const auto backend = GetParam().backend();
+  const auto ops = backend->make_ops();
+  for (int64_t size : kSizes) {
+    for (int64_t rows : kRowCounts) {
+      Rows x(rows, size, 1, 4.0f);
+      x.values[0] = 0;
+      x.values.back() = size == 1 && rows == 1 ? 0.0f : -1000.0f;
+      const Rows before = x;
+      ops->begin_step();
+      ops->apply(kSigmoid, x.tensor(rows));
+      for (size_t i = 0; i < x.values.size(); ++i) {
+        const double want = 1 / (1 + std::exp(-static_cast<double>(before.values[i])));
+        ASSERT_NEAR(x.values[i], want, 3e-7 * want) << size << " numbers, place " << i;
+      }
+      EXPECT_EQ(x.values[0], 0.5f);
+    }
+  }
+}
+
 TEST_P(InPlaceTest, ANormOfHeadsIsAddedToHeads) {
   const auto backend = GetParam().backend();
   const auto ops = backend->make_ops();
@@ -175,6 +195,7 @@ TEST_P(InPlaceTest, AProductAfterAChangeSeesTheChange) {
       {"norm",
        [&](Tensor x, Tensor other) { ops->norm({.gain = nullptr, .size = 64, .eps = 1e-6f}, other, {.add_to = x}); }},
       {"gelu_mul", [&](Tensor x, Tensor other) { ops->apply(kGeluMul, x, {.y = other}); }},
+      {"sigmoid", [&](Tensor x, Tensor) { ops->apply(kSigmoid, x); }},
       {"soft_cap", [&](Tensor x, Tensor) { ops->apply(kSoftCap, x, {.a = 0.5f}); }},
       {"scale_columns", [&](Tensor x, Tensor) { ops->apply(kScaleColumns, x, {.vector = factors.data()}); }},
       {"add_scaled", [&](Tensor x, Tensor other) { ops->apply(kAddScaled, x, {.y = other, .a = 2.0f}); }},

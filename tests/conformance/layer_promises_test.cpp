@@ -67,6 +67,12 @@ TEST_P(LayerPromisesTest, ARowOfAnOperationDoesNotDependOnItsBatch) {
          ops.apply(kSoftCap, t, {.a = 2.0f});
          return t;
        }},
+      {"sigmoid",
+       [&](Backend&, Ops& ops, int64_t first, int64_t rows) {
+         const Tensor t = copy(ops, x, first, rows);
+         ops.apply(kSigmoid, t);
+         return t;
+       }},
       {"scale_columns",
        [&](Backend&, Ops& ops, int64_t first, int64_t rows) {
          const Tensor t = copy(ops, x, first, rows);

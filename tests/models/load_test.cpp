@@ -212,8 +212,11 @@ TEST_F(Load, AListPerLayerMustHaveOneEntryPerLayer) {
 
 TEST_F(Load, FeaturesNobodyImplementedAreNotIgnored) {
   EXPECT_CONTAINS(complaint_about_key(ErrorCode::kUnsupported,
+                                      [](GgufWriter& w) { w.set<std::string>("llama.rope.scaling.type", "dynamic"); }),
+                  "\"dynamic\"; known are none, linear, yarn, longrope");
+  EXPECT_CONTAINS(complaint_about_key(ErrorCode::kInvalidFile,
                                       [](GgufWriter& w) { w.set<std::string>("llama.rope.scaling.type", "longrope"); }),
-                  "longrope");
+                  "rope_factors_short.weight is missing");
   EXPECT_CONTAINS(
       complaint_about_key(ErrorCode::kInvalidFile, [](GgufWriter& w) { w.set<uint32_t>("llama.expert_count", 8); }),
       "8 experts, 0 used");
@@ -223,6 +226,9 @@ TEST_F(Load, TensorsThatAreMissingOrOfAnotherShapeAreNamed) {
   using enum ErrorCode;
   EXPECT_CONTAINS(complaint(kInvalidFile, {.dropped_tensor = "token_embd.weight"}), "token_embd.weight");
   EXPECT_CONTAINS(complaint(kInvalidFile, {.dropped_tensor = "blk.1.ffn_up.weight"}), "blk.1.ffn_up.weight: missing");
+  // Norms before a part may be missing only where there is one behind it.
+  EXPECT_CONTAINS(complaint(kInvalidFile, {.dropped_tensor = "blk.1.ffn_norm.weight"}),
+                  "blk.1.ffn_norm.weight: missing");
   const std::string text = complaint(kInvalidFile, {.reshaped_tensor = "blk.0.attn_q.weight"});
   EXPECT_CONTAINS(text, "blk.0.attn_q.weight");
   EXPECT_CONTAINS(text, "[127, 64]");
