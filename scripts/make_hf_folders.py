@@ -26,7 +26,8 @@ OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "convert" / "da
 
 # One of each kind that folders come in.
 NAMES = ["llama_tied", "llama3_rope", "llama_yarn", "llama_biases", "mistral_window", "mixtral_tiny", "qwen2_tiny",
-         "qwen3_tiny", "qwen3moe_tiny", "gemma4_ple", "gemma4_kv_equal", "gemma4_moe"]
+         "qwen3_tiny", "qwen3moe_tiny", "gemma4_ple", "gemma4_kv_equal", "gemma4_moe", "gemma2_tiny", "gemma3_tiny",
+         "phi3_short", "olmo2_tiny", "granite_tiny", "granite_moe", "granite_shared", "glm4_tiny", "qwen2moe_tiny"]
 
 
 def tokenizer():

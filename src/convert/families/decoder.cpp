@@ -33,6 +33,27 @@ std::vector<float> llama3_divisors(const HfConfig& rope, double base, int64_t ro
   return divisors;
 }
 
+// LongRoPE's divisors for texts of up to the length of the first training, and for longer ones; and what queries and
+// keys grow by. (Ding et al., arXiv:2402.13753)
+void long_rope(Draft& draft, const HfConfig& rope, int64_t rotated) {
+  const HfConfig& c = draft.config();
+  for (const char* which : {"short", "long"}) {
+    const std::string key = fmt::format("{}_factor", which);
+    const std::vector<double> factors = rope.numbers(key);
+    if (static_cast<int64_t>(factors.size()) != rotated / 2)
+      rope.refuse(key, fmt::format("a list of {} numbers", rotated / 2));
+    draft.add(fmt::format("rope_factors_{}.weight", which), numbers({factors.begin(), factors.end()}));
+  }
+  const int64_t longest = c.integer("max_position_embeddings"),
+                original = rope.integer("original_max_position_embeddings",
+                                        c.integer("original_max_position_embeddings", longest));
+  if (original < 2) rope.refuse("original_max_position_embeddings", "at least 2");
+  draft.count("rope.scaling.original_context_length", original);
+  const double stretch = static_cast<double>(longest) / static_cast<double>(original);
+  const double usual = stretch <= 1 ? 1 : std::sqrt(1 + std::log(stretch) / std::log(static_cast<double>(original)));
+  draft.real("rope.scaling.attn_factor", rope.number("attention_factor", usual));
+}
+
 }  // namespace
 
 DecoderSizes decoder_keys(Draft& draft) {
@@ -61,34 +82,42 @@ DecoderSizes decoder_keys(Draft& draft) {
   return sizes;
 }
 
-void rope_keys(Draft& draft, int64_t rotated) {
+void rope_keys(Draft& draft, int64_t head_dim) {
   const HfConfig& c = draft.config();
-  // Newer files keep everything in rope_parameters; older ones the base outside, and the rest in rope_scaling.
+  // Newer files keep everything in rope_parameters; older ones the rest in rope_scaling, and the base outside.
   std::optional<HfConfig> rope = c.object("rope_parameters");
   if (!rope) rope = c.object("rope_scaling");
-  const double base = rope && rope->has("rope_theta") ? rope->number("rope_theta") : c.number("rope_theta", 10000);
+  rope_keys(draft, head_dim, rope ? *rope : HfConfig({}, c.file()));
+}
+
+void rope_keys(Draft& draft, int64_t head_dim, const HfConfig& rope) {
+  const HfConfig& c = draft.config();
+  const double base = rope.number("rope_theta", c.number("rope_theta", 10000));
+  const double turning = rope.number("partial_rotary_factor", c.number("partial_rotary_factor", 1));
+  if (!(turning > 0 && turning <= 1)) rope.refuse("partial_rotary_factor", "above 0 and up to 1");
+  const auto rotated = static_cast<int64_t>(turning * static_cast<double>(head_dim));
   draft.count("rope.dimension_count", rotated);
   draft.real("rope.freq_base", base);
-  if (!rope) return;
-  const std::string type = rope->text("rope_type", rope->text("type", "default"));
+  const std::string type = rope.text("rope_type", rope.text("type", "default"));
   if (type == "default") return;
   if (type == "llama3") {
-    draft.add("rope_freqs.weight", numbers(llama3_divisors(*rope, base, rotated)));
+    draft.add("rope_freqs.weight", numbers(llama3_divisors(rope, base, rotated)));
     return;
   }
+  if (type == "longrope" || type == "su") return long_rope(draft, rope, rotated);
   if (type != "linear" && type != "yarn")
-    throw_error(ErrorCode::kUnsupported, "{}: a rope of type \"{}\"; known are default, linear, llama3, yarn",
-                rope->file(), type);
+    throw_error(ErrorCode::kUnsupported, "{}: a rope of type \"{}\"; known are default, linear, llama3, longrope, yarn",
+                rope.file(), type);
   draft.set(fmt::format("{}.rope.scaling.type", draft.architecture()), gguf_value<std::string>(type));
-  draft.real("rope.scaling.factor", rope->number("factor"));
+  draft.real("rope.scaling.factor", rope.number("factor"));
   if (type == "linear") return;
   draft.count("rope.scaling.original_context_length",
-              rope->integer("original_max_position_embeddings", c.integer("max_position_embeddings")));
-  if (rope->has("beta_fast")) draft.real("rope.scaling.yarn_beta_fast", rope->number("beta_fast"));
-  if (rope->has("beta_slow")) draft.real("rope.scaling.yarn_beta_slow", rope->number("beta_slow"));
+              rope.integer("original_max_position_embeddings", c.integer("max_position_embeddings")));
+  if (rope.has("beta_fast")) draft.real("rope.scaling.yarn_beta_fast", rope.number("beta_fast"));
+  if (rope.has("beta_slow")) draft.real("rope.scaling.yarn_beta_slow", rope.number("beta_slow"));
   for (const char* key : {"attention_factor", "mscale", "mscale_all_dim"})
-    if (rope->has(key))
-      throw_error(ErrorCode::kUnsupported, "{}: \"{}\" has no place in a {} file", rope->file(), key,
+    if (rope.has(key))
+      throw_error(ErrorCode::kUnsupported, "{}: \"{}\" has no place in a {} file", rope.file(), key,
                   draft.architecture());
 }
 
@@ -101,9 +130,10 @@ std::string decoder_prefix(const Draft& draft) {
 std::string layer_part(const std::string& prefix, int64_t layer) { return fmt::format("{}layers.{}.", prefix, layer); }
 std::string block_part(int64_t layer) { return fmt::format("blk.{}.", layer); }
 
-void embedding_and_output(Draft& draft, const std::string& prefix) {
+void embedding_and_output(Draft& draft, const std::string& prefix, float norm_less) {
   draft.linear("token_embd", prefix + "embed_tokens");
-  draft.linear("output_norm", prefix + "norm");
+  draft.linear("output_norm", prefix + "norm",
+               [&](Rows rows) { return norm_less == 0 ? rows : plus(std::move(rows), norm_less); });
   if (!draft.config().flag("tie_word_embeddings", false)) {
     draft.linear("output", "lm_head");
   } else {

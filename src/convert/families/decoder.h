@@ -15,9 +15,10 @@ struct DecoderSizes {
 // Writes the keys every decoder has, and gives the sizes that rules need.
 DecoderSizes decoder_keys(Draft& draft);
 
-// rope.freq_base and rope.scaling.*: linear and yarn as keys, llama3 as a tensor of divisors. `rotated` channels of a
-// head.
-void rope_keys(Draft& draft, int64_t rotated);
+// rope.freq_base and rope.scaling.*: linear and yarn as keys, llama3 and longrope as tensors of divisors. Of the
+// config's own rope, or of one that is given.
+void rope_keys(Draft& draft, int64_t head_dim);
+void rope_keys(Draft& draft, int64_t head_dim, const HfConfig& rope);
 
 // Where the language model's tensors are: "model.", or inside a model that also sees: "model.language_model.".
 std::string decoder_prefix(const Draft& draft);
@@ -26,7 +27,7 @@ std::string decoder_prefix(const Draft& draft);
 std::string layer_part(const std::string& prefix, int64_t layer);
 std::string block_part(int64_t layer);
 
-// token_embd, output_norm and, where it is not the embedding itself, output.
-void embedding_and_output(Draft& draft, const std::string& prefix);
+// token_embd, output_norm (its gain plus `norm_less`) and, where it is not the embedding itself, output.
+void embedding_and_output(Draft& draft, const std::string& prefix, float norm_less = 0);
 
 }  // namespace ingle

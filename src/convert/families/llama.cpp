@@ -1,5 +1,10 @@
-// Llama's layers: Llama 2 and 3, Mistral, Mixtral, SmolLM2; Qwen2 with biases, Qwen3 with norms on heads, with experts.
+// Models of one residual stream: Llama, Mistral, Mixtral, Qwen 2 and 3, Gemma 2 and 3, Phi 3, OLMo 2, Granite, GLM 4. A
+// family is a list of parts under their two names, and what it says in config.json beside the usual.
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "base/error.h"
 #include "convert/families/decoder.h"
@@ -10,122 +15,332 @@ namespace {
 
 using Storage = DraftTensor::Storage;
 
-// Qwen's files name a window that only counts when another setting says so.
-int64_t window_of(const HfConfig& c) {
-  if (!c.has("sliding_window") || !c.flag("use_sliding_window", !c.has("use_sliding_window"))) return 0;
-  return c.integer("sliding_window");
+struct Part {
+  // kUnit: a gain that is stored less one. kPairedQ, kPairedK: rows go from halves to adjacent pairs.
+  enum class Kind { kAsIs, kUnit, kPairedQ, kPairedK };
+
+  const char *to, *from;
+  Kind kind = Kind::kAsIs;
+  bool may_lack = false;
+};
+
+using enum Part::Kind;
+
+constexpr Part kLlama[] = {
+    {"attn_norm", "input_layernorm"},         {"attn_q", "self_attn.q_proj", kPairedQ},
+    {"attn_k", "self_attn.k_proj", kPairedK}, {"attn_v", "self_attn.v_proj"},
+    {"attn_output", "self_attn.o_proj"},      {"ffn_norm", "post_attention_layernorm"},
+};
+constexpr Part kQwen[] = {
+    {"attn_norm", "input_layernorm"},
+    {"attn_q", "self_attn.q_proj"},
+    {"attn_k", "self_attn.k_proj"},
+    {"attn_v", "self_attn.v_proj"},
+    {"attn_output", "self_attn.o_proj"},
+    {"attn_q_norm", "self_attn.q_norm", kAsIs, true},
+    {"attn_k_norm", "self_attn.k_norm", kAsIs, true},
+    {"ffn_norm", "post_attention_layernorm"},
+};
+constexpr Part kGemma[] = {
+    {"attn_norm", "input_layernorm", kUnit},
+    {"attn_q", "self_attn.q_proj"},
+    {"attn_k", "self_attn.k_proj"},
+    {"attn_v", "self_attn.v_proj"},
+    {"attn_output", "self_attn.o_proj"},
+    {"attn_q_norm", "self_attn.q_norm", kUnit, true},
+    {"attn_k_norm", "self_attn.k_norm", kUnit, true},
+    {"post_attention_norm", "post_attention_layernorm", kUnit},
+    {"ffn_norm", "pre_feedforward_layernorm", kUnit},
+    {"post_ffw_norm", "post_feedforward_layernorm", kUnit},
+};
+constexpr Part kPhi[] = {
+    {"attn_norm", "input_layernorm"},
+    {"attn_qkv", "self_attn.qkv_proj"},
+    {"attn_output", "self_attn.o_proj"},
+    {"ffn_norm", "post_attention_layernorm"},
+};
+constexpr Part kOlmo[] = {
+    {"attn_q", "self_attn.q_proj"},
+    {"attn_k", "self_attn.k_proj"},
+    {"attn_v", "self_attn.v_proj"},
+    {"attn_output", "self_attn.o_proj"},
+    {"attn_q_norm", "self_attn.q_norm"},
+    {"attn_k_norm", "self_attn.k_norm"},
+    {"post_attention_norm", "post_attention_layernorm"},
+    {"post_ffw_norm", "post_feedforward_layernorm"},
+};
+constexpr Part kGlm[] = {
+    {"attn_norm", "input_layernorm"},         {"attn_q", "self_attn.q_proj"},  // adjacent pairs as they are
+    {"attn_k", "self_attn.k_proj"},           {"attn_v", "self_attn.v_proj"},
+    {"attn_output", "self_attn.o_proj"},      {"post_attention_norm", "post_self_attn_layernorm"},
+    {"ffn_norm", "post_attention_layernorm"}, {"post_ffw_norm", "post_mlp_layernorm"},
+};
+constexpr Part kMlp[] = {{"ffn_gate", "mlp.gate_proj"}, {"ffn_up", "mlp.up_proj"}, {"ffn_down", "mlp.down_proj"}};
+constexpr Part kFusedMlp[] = {{"ffn_up", "mlp.gate_up_proj"}, {"ffn_down", "mlp.down_proj"}};
+
+void add_part(Draft& draft, const Part& part, const std::string& from, const std::string& to,
+              const DecoderSizes& sizes) {
+  if (part.may_lack && !draft.has(fmt::format("{}{}.weight", from, part.from))) return;
+  const auto change = [&](Rows rows) {
+    if (part.kind == kUnit) return plus(std::move(rows), 1);
+    if (part.kind == kAsIs) return rows;
+    const int64_t heads = part.kind == kPairedQ ? sizes.heads : sizes.kv_heads;
+    if (rows.shape[0] % (2 * heads) != 0)
+      throw_error(ErrorCode::kInvalidFile, "{}{}: its shape {} does not divide into {} heads of pairs", from, part.from,
+                  to_string(rows.shape), heads);
+    return paired(std::move(rows), heads);
+  };
+  draft.linear(to + part.to, from + part.from, change);
 }
 
-void refuse_unless(bool good, const HfConfig& c, std::string_view key, std::string_view must) {
-  if (!good) c.refuse(key, must);
+// The gate's rows before up's, of one matrix or of each expert's.
+void gate_and_up(Draft& draft, const std::string& name, const std::string& gate, const std::string& up) {
+  const Rows both = draft.rows(name);
+  const int64_t rows = both.shape.rank < 2 ? 1 : both.shape[both.shape.rank - 2];
+  if (rows % 2 != 0)
+    throw_error(ErrorCode::kInvalidFile, "tensor {} has the shape {}, no halves", name, to_string(both.shape));
+  draft.add(gate, part(both, 0, rows / 2));
+  draft.add(up, part(both, rows / 2, rows / 2));
 }
 
-// Experts' matrices: one tensor for each expert, or all of them in one, the gate's rows before up's.
-void experts(Draft& draft, const std::string& from, const std::string& to, int64_t count, bool mixtral) {
-  const std::string gate_up = from + "experts.gate_up_proj";
-  if (draft.has(gate_up)) {
-    const Rows both = draft.rows(gate_up);
-    if (both.shape.rank != 3 || both.shape[1] % 2 != 0)
-      throw_error(ErrorCode::kInvalidFile, "tensor {} has the shape {}", gate_up, to_string(both.shape));
-    const int64_t d_ff = both.shape[1] / 2;
-    draft.add(to + "ffn_gate_exps.weight", part(both, 0, d_ff));
-    draft.add(to + "ffn_up_exps.weight", part(both, d_ff, d_ff));
+// One tensor for each expert, by three names, or all of them in one.
+void experts(Draft& draft, const std::string& from, const std::string& to, int64_t count,
+             const std::array<const char*, 3>& names) {
+  if (draft.has(from + "experts.gate_up_proj")) {
+    gate_and_up(draft, from + "experts.gate_up_proj", to + "ffn_gate_exps.weight", to + "ffn_up_exps.weight");
     draft.add(to + "ffn_down_exps.weight", draft.rows(from + "experts.down_proj"));
     return;
   }
-  struct Matrix {
-    const char *name, *own, *mixtrals;
-  };
-  for (const Matrix& m : {Matrix{"ffn_gate_exps", "gate_proj", "w1"}, Matrix{"ffn_up_exps", "up_proj", "w3"},
-                          Matrix{"ffn_down_exps", "down_proj", "w2"}}) {
+  constexpr std::array<const char*, 3> kTo{"ffn_gate_exps", "ffn_up_exps", "ffn_down_exps"};
+  for (size_t i = 0; i < kTo.size(); ++i) {
     std::vector<Rows> all;
     for (int64_t e = 0; e < count; ++e) {
-      const std::string name = fmt::format("{}experts.{}.{}.weight", from, e, mixtral ? m.mixtrals : m.own);
+      const std::string name = fmt::format("{}experts.{}.{}.weight", from, e, names[i]);
       all.push_back(draft.rows(name));
       if (all.back().shape != all.front().shape)
         throw_error(ErrorCode::kInvalidFile, "tensor {} has the shape {}, that of the first expert {}", name,
                     to_string(all.back().shape), to_string(all.front().shape));
     }
-    draft.add(fmt::format("{}{}.weight", to, m.name), stacked(std::move(all)));
+    draft.add(fmt::format("{}{}.weight", to, kTo[i]), stacked(std::move(all)));
   }
 }
 
-void layers(Draft& draft, const DecoderSizes& sizes, bool adjacent_pairs, int64_t expert_count) {
+void router(Draft& draft, const std::string& to, const std::string& from) {
+  draft.add(to + "ffn_gate_inp.weight", draft.rows(from), Storage::kFloat);
+}
+
+// Embedding, output, and in every layer the parts; `rest` adds what is not in the list.
+template <class Rest>
+void layers_and(Draft& draft, const DecoderSizes& sizes, std::span<const Part> parts, Rest rest, float norm_less = 0) {
   const std::string prefix = decoder_prefix(draft);
-  embedding_and_output(draft, prefix);
-  const auto paired_if = [&](int64_t heads) {
-    return [=](Rows rows) {
-      const int64_t n = rows.shape[0];
-      if (n % (2 * heads) != 0)
-        throw_error(ErrorCode::kInvalidFile, "a matrix of shape {} does not divide into {} heads of pairs",
-                    to_string(rows.shape), heads);
-      return adjacent_pairs ? paired(std::move(rows), heads) : rows;
-    };
-  };
+  embedding_and_output(draft, prefix, norm_less);
   for (int64_t i = 0; i < sizes.layers; ++i) {
     const std::string from = layer_part(prefix, i), to = block_part(i);
-    draft.linear(to + "attn_norm", from + "input_layernorm");
-    draft.linear(to + "attn_q", from + "self_attn.q_proj", paired_if(sizes.heads));
-    draft.linear(to + "attn_k", from + "self_attn.k_proj", paired_if(sizes.kv_heads));
-    draft.linear(to + "attn_v", from + "self_attn.v_proj");
-    draft.linear(to + "attn_output", from + "self_attn.o_proj");
-    for (const char* norm : {"q_norm", "k_norm"})
-      if (draft.has(fmt::format("{}self_attn.{}.weight", from, norm)))
-        draft.linear(fmt::format("{}attn_{}", to, norm), fmt::format("{}self_attn.{}", from, norm));
-    draft.linear(to + "ffn_norm", from + "post_attention_layernorm");
+    for (const Part& part : parts) add_part(draft, part, from, to, sizes);
     draft.ignore(from + "self_attn.rotary_emb.inv_freq");  // of old files; it follows from the settings
-    if (expert_count == 0) {
-      for (const char* matrix : {"gate", "up", "down"})
-        draft.linear(fmt::format("{}ffn_{}", to, matrix), fmt::format("{}mlp.{}_proj", from, matrix));
-      continue;
-    }
-    const bool mixtral = draft.has(from + "block_sparse_moe.gate.weight");
-    const std::string mixture = from + (mixtral ? "block_sparse_moe." : "mlp.");
-    draft.add(to + "ffn_gate_inp.weight", draft.rows(mixture + "gate.weight"), Storage::kFloat);
-    experts(draft, mixture, to, expert_count, mixtral);
+    rest(from, to);
   }
+}
+
+void layers(Draft& draft, const DecoderSizes& sizes, std::span<const Part> parts, std::span<const Part> mlp,
+            float norm_less = 0) {
+  layers_and(
+      draft, sizes, parts,
+      [&](const std::string& from, const std::string& to) {
+        for (const Part& part : mlp) add_part(draft, part, from, to, sizes);
+      },
+      norm_less);
+}
+
+void must_be(const HfConfig& c, std::string_view key, std::string_view usual) {
+  if (c.text(key, usual) != usual) c.refuse(key, usual);
+}
+
+// Qwen's files name a window that only counts when another setting says so.
+int64_t window_of(const HfConfig& c) {
+  return c.has("sliding_window") && c.flag("use_sliding_window", true) ? c.integer("sliding_window") : 0;
+}
+
+void window_key(Draft& draft) {
+  if (const int64_t window = window_of(draft.config()); window > 0) draft.count("attention.sliding_window", window);
 }
 
 void llama(Draft& draft) {
   const HfConfig& c = draft.config();
-  refuse_unless(c.text("hidden_act", "silu") == "silu", c, "hidden_act", "silu");
+  must_be(c, "hidden_act", "silu");
   const DecoderSizes sizes = decoder_keys(draft);
-  if (const int64_t window = window_of(c); window > 0) draft.count("attention.sliding_window", window);
+  window_key(draft);
   rope_keys(draft, sizes.head_dim);
-  const int64_t experts = c.integer("num_local_experts", 0);  // Mixtral
-  if (experts > 0) {
-    draft.count("expert_count", experts);
-    draft.count("expert_used_count", c.integer("num_experts_per_tok"));
-  }
-  layers(draft, sizes, true, experts);
+  const int64_t count = c.integer("num_local_experts", 0);
+  if (count == 0) return layers(draft, sizes, kLlama, kMlp);
+  draft.count("expert_count", count);  // Mixtral
+  draft.count("expert_used_count", c.integer("num_experts_per_tok"));
+  layers_and(draft, sizes, kLlama, [&](const std::string& from, const std::string& to) {
+    const bool published = draft.has(from + "block_sparse_moe.gate.weight");
+    const std::string mixture = from + (published ? "block_sparse_moe." : "mlp.");
+    router(draft, to, mixture + "gate.weight");
+    experts(draft, mixture, to, count, {"w1", "w3", "w2"});
+  });
 }
 
 void qwen(Draft& draft) {
   const HfConfig& c = draft.config();
-  refuse_unless(c.text("hidden_act", "silu") == "silu", c, "hidden_act", "silu");
-  refuse_unless(window_of(c) == 0 || !c.flag("use_sliding_window", false), c, "use_sliding_window",
-                "false: layers of two kinds have no place in such a file");
+  must_be(c, "hidden_act", "silu");
+  if (c.flag("use_sliding_window", false))
+    c.refuse("use_sliding_window", "false: layers of two kinds have no place in such a file");
   const DecoderSizes sizes = decoder_keys(draft);
   rope_keys(draft, sizes.head_dim);
-  const int64_t experts = c.integer("num_experts", c.integer("num_local_experts", 0));
-  if (experts > 0) {
-    refuse_unless(c.numbers("mlp_only_layers").empty(), c, "mlp_only_layers", "empty: every layer needs its experts");
-    refuse_unless(c.integer("decoder_sparse_step", 1) == 1, c, "decoder_sparse_step", "1");
-    draft.count("expert_count", experts);
-    draft.count("expert_used_count", c.integer("num_experts_per_tok"));
-    draft.count("expert_feed_forward_length", c.integer("moe_intermediate_size"));
-    if (!c.flag("norm_topk_prob", false)) draft.flag("expert_weights_norm", false);
+  const int64_t count = c.integer("num_experts", c.integer("num_local_experts", 0));
+  if (count == 0) return layers(draft, sizes, kQwen, kMlp);
+  if (!c.numbers("mlp_only_layers").empty()) c.refuse("mlp_only_layers", "empty: every layer needs its experts");
+  if (c.integer("decoder_sparse_step", 1) != 1) c.refuse("decoder_sparse_step", "1");
+  draft.count("expert_count", count);
+  draft.count("expert_used_count", c.integer("num_experts_per_tok"));
+  draft.count("expert_feed_forward_length", c.integer("moe_intermediate_size"));
+  if (const int64_t shared = c.integer("shared_expert_intermediate_size", 0); shared > 0)
+    draft.count("expert_shared_feed_forward_length", shared);
+  draft.flag("expert_weights_norm", c.flag("norm_topk_prob", false));
+  constexpr Part kShared[] = {{"ffn_gate_shexp", "mlp.shared_expert.gate_proj", kAsIs, true},
+                              {"ffn_up_shexp", "mlp.shared_expert.up_proj", kAsIs, true},
+                              {"ffn_down_shexp", "mlp.shared_expert.down_proj", kAsIs, true}};
+  layers_and(draft, sizes, kQwen, [&](const std::string& from, const std::string& to) {
+    router(draft, to, from + "mlp.gate.weight");
+    experts(draft, from + "mlp.", to, count, {"gate_proj", "up_proj", "down_proj"});
+    for (const Part& part : kShared) add_part(draft, part, from, to, sizes);
+    if (const std::string gate = from + "mlp.shared_expert_gate.weight"; draft.has(gate))
+      draft.add(to + "ffn_gate_inp_shexp.weight", draft.rows(gate), Storage::kFloat);
+  });
+}
+
+// How many layers a pattern repeats after, the last of them full; 0: none of one kind.
+int64_t period_of(const std::vector<std::string>& types) {
+  const auto first = std::ranges::find(types, "full_attention");
+  const auto period = first - types.begin() + 1;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const bool full = static_cast<int64_t>(i) % period == period - 1;
+    if (types[i] != (full ? "full_attention" : "sliding_attention")) return 0;
   }
-  layers(draft, sizes, false, experts);
+  return period;
+}
+
+void gemma_keys(Draft& draft, const DecoderSizes& sizes, int64_t usual_period) {
+  const HfConfig& c = draft.config();
+  must_be(c, "hidden_activation", "gelu_pytorch_tanh");
+  draft.count("attention.sliding_window", c.integer("sliding_window"));
+  if (const std::vector<std::string> types = c.texts("layer_types"); !types.empty()) {
+    const int64_t period = period_of(types);
+    if (period == 0) c.refuse("layer_types", "a pattern that ends with full_attention and repeats");
+    if (period != usual_period) draft.count("attention.sliding_window_pattern", period);
+  }
+  // Scores are scaled by the head's size, unless it says otherwise.
+  const double scalar = c.number("query_pre_attn_scalar", static_cast<double>(sizes.head_dim));
+  if (!(scalar > 0)) c.refuse("query_pre_attn_scalar", "above 0");
+  if (scalar != static_cast<double>(sizes.head_dim)) draft.real("attention.scale", 1 / std::sqrt(scalar));
+}
+
+void gemma2(Draft& draft) {
+  const HfConfig& c = draft.config();
+  const DecoderSizes sizes = decoder_keys(draft);
+  gemma_keys(draft, sizes, 2);
+  draft.real("attn_logit_softcapping", c.number("attn_logit_softcapping", 0));
+  draft.real("final_logit_softcapping", c.number("final_logit_softcapping", 0));
+  rope_keys(draft, sizes.head_dim);
+  layers(draft, sizes, kGemma, kMlp, 1);
+}
+
+void gemma3(Draft& draft) {
+  const HfConfig& c = draft.config();
+  for (const char* cap : {"attn_logit_softcapping", "final_logit_softcapping"})
+    if (c.number(cap, 0) != 0) c.refuse(cap, "null");
+  const DecoderSizes sizes = decoder_keys(draft);
+  gemma_keys(draft, sizes, 6);
+  // Sliding layers have a rope of their own.
+  const auto rope = c.object("rope_parameters");
+  const auto sliding = rope ? rope->object("sliding_attention") : std::nullopt;
+  const auto full = rope ? rope->object("full_attention") : std::nullopt;
+  if (full) {
+    rope_keys(draft, sizes.head_dim, *full);
+  } else {
+    rope_keys(draft, sizes.head_dim);
+  }
+  draft.real("rope.freq_base_swa", sliding ? sliding->number("rope_theta") : c.number("rope_local_base_freq", 10000));
+  layers(draft, sizes, kGemma, kMlp, 1);
+  for (const char* tower :
+       {"vision_tower.", "model.vision_tower.", "multi_modal_projector.", "model.multi_modal_projector."})
+    draft.ignore_all(tower);
+}
+
+void phi3(Draft& draft) {
+  const HfConfig& c = draft.config();
+  must_be(c, "hidden_act", "silu");
+  const DecoderSizes sizes = decoder_keys(draft);
+  window_key(draft);
+  rope_keys(draft, sizes.head_dim);
+  layers(draft, sizes, kPhi, kFusedMlp);
+}
+
+void olmo2(Draft& draft) {
+  must_be(draft.config(), "hidden_act", "silu");
+  const DecoderSizes sizes = decoder_keys(draft);
+  rope_keys(draft, sizes.head_dim);
+  layers(draft, sizes, kOlmo, kMlp);
+}
+
+void glm4(Draft& draft) {
+  must_be(draft.config(), "hidden_act", "silu");
+  const DecoderSizes sizes = decoder_keys(draft);
+  rope_keys(draft, sizes.head_dim);
+  layers(draft, sizes, kGlm, kFusedMlp);
+}
+
+void granite(Draft& draft) {
+  const HfConfig& c = draft.config();
+  must_be(c, "hidden_act", "silu");
+  const DecoderSizes sizes = decoder_keys(draft);
+  rope_keys(draft, sizes.head_dim);
+  draft.real("embedding_scale", c.number("embedding_multiplier", 1));
+  draft.real("residual_scale", c.number("residual_multiplier", 1));
+  draft.real("attention.scale", c.number("attention_multiplier", 1));
+  draft.real("logit_scale", c.number("logits_scaling", 1));
+  const int64_t count = c.integer("num_local_experts", 0);
+  if (count == 0) return layers(draft, sizes, kLlama, kMlp);
+  const int64_t shared = c.integer("shared_intermediate_size", 0);
+  draft.count("expert_count", count);
+  draft.count("expert_used_count", c.integer("num_experts_per_tok"));
+  draft.count("expert_feed_forward_length", sizes.d_ff);
+  if (shared > 0) draft.count("expert_shared_feed_forward_length", shared);
+  layers_and(draft, sizes, kLlama, [&](const std::string& from, const std::string& to) {
+    const std::string mixture = from + "block_sparse_moe.";
+    router(draft, to, mixture + "router.layer.weight");
+    gate_and_up(draft, mixture + "input_linear.weight", to + "ffn_gate_exps.weight", to + "ffn_up_exps.weight");
+    draft.add(to + "ffn_down_exps.weight", draft.rows(mixture + "output_linear.weight"));
+    if (shared == 0) return;
+    gate_and_up(draft, from + "shared_mlp.input_linear.weight", to + "ffn_gate_shexp.weight",
+                to + "ffn_up_shexp.weight");
+    draft.add(to + "ffn_down_shexp.weight", draft.rows(from + "shared_mlp.output_linear.weight"));
+  });
 }
 
 }  // namespace
 
 std::span<const HfFamily> llama_families() {
   static constexpr HfFamily kRows[] = {
-      {"LlamaForCausalLM", "llama", llama},   {"MistralForCausalLM", "llama", llama},
-      {"MixtralForCausalLM", "llama", llama}, {"Qwen2ForCausalLM", "qwen2", qwen},
-      {"Qwen3ForCausalLM", "qwen3", qwen},    {"Qwen3MoeForCausalLM", "qwen3moe", qwen},
+      {"LlamaForCausalLM", "llama", llama},
+      {"MistralForCausalLM", "llama", llama},
+      {"MixtralForCausalLM", "llama", llama},
+      {"Qwen2ForCausalLM", "qwen2", qwen},
+      {"Qwen2MoeForCausalLM", "qwen2moe", qwen},
+      {"Qwen3ForCausalLM", "qwen3", qwen},
+      {"Qwen3MoeForCausalLM", "qwen3moe", qwen},
+      {"Gemma2ForCausalLM", "gemma2", gemma2},
+      {"Gemma3ForCausalLM", "gemma3", gemma3},
+      {"Gemma3ForConditionalGeneration", "gemma3", gemma3},
+      {"Phi3ForCausalLM", "phi3", phi3},
+      {"Olmo2ForCausalLM", "olmo2", olmo2},
+      {"Glm4ForCausalLM", "glm4", glm4},
+      {"GraniteForCausalLM", "granite", granite},
+      {"GraniteMoeForCausalLM", "granitemoe", granite},
+      {"GraniteMoeSharedForCausalLM", "granitemoe", granite},
   };
   return kRows;
 }
