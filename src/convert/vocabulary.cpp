@@ -53,7 +53,7 @@ std::vector<int32_t> kinds_of(const HfDescription& d) {
 void add_merges(Draft& draft, const HfDescription& d) {
   std::vector<std::string> merges;
   merges.reserve(d.model.merges.size());
-  for (const HfModel::Merge& merge : d.model.merges) {
+  for (const BpeMerge& merge : d.model.merges) {
     const std::string &left = d.tokens[static_cast<size_t>(merge.left)],
                       &right = d.tokens[static_cast<size_t>(merge.right)];
     // A line is cut at its first space but one at its very start.

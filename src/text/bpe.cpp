@@ -75,7 +75,7 @@ std::unique_ptr<const Tokenizer> BpeTokenizer::create(Vocabulary v) {
   return std::make_unique<BpeTokenizer>(std::move(v), std::move(words), traits);
 }
 
-BpeTokenizer::BpeTokenizer(Vocabulary v, PreTokenizer pre, const Traits& traits, const std::vector<Merge>& merges)
+BpeTokenizer::BpeTokenizer(Vocabulary v, PreTokenizer pre, const Traits& traits, const std::vector<BpeMerge>& merges)
     : TokenizerBase(std::move(v), traits),
       pre_(std::move(pre)),
       words_(static_cast<size_t>(size())),

@@ -24,13 +24,8 @@ class BpeTokenizer final : public TokenizerBase {
   // `vocabulary` has passed check_vocabulary. Throws Error{kUnsupported} for an unknown pre-tokeniser.
   static std::unique_ptr<const Tokenizer> create(Vocabulary vocabulary);
 
-  // A merge by ids, in place of a line of the vocabulary's.
-  struct Merge {
-    TokenId left, right, result;
-  };
-
-  // `merges`, in the order of their ranks and no pair twice, go before the vocabulary's lines when there are any.
-  BpeTokenizer(Vocabulary vocabulary, PreTokenizer pre, const Traits& traits, const std::vector<Merge>& merges = {});
+  // `merges`, no pair twice, go before the vocabulary's lines when there are any.
+  BpeTokenizer(Vocabulary vocabulary, PreTokenizer pre, const Traits& traits, const std::vector<BpeMerge>& merges = {});
   ~BpeTokenizer() override;
 
  private:

@@ -10,6 +10,11 @@
 
 namespace ingle {
 
+// Two tokens side by side, and what they become. A list of them is in the order of their ranks.
+struct BpeMerge {
+  TokenId left, right, result;
+};
+
 // Immutable once filled; then many threads may use it, each with its own scratch.
 class BpeMerges {
  public:

@@ -70,9 +70,10 @@ TokenId id_in_range(JsonValue json, const HfDescription& d) {
 }
 
 void put_around(std::vector<TokenId> before, std::vector<TokenId> after, JsonValue json, HfDescription& d) {
-  d.before.insert(d.before.begin(), before.begin(), before.end());
-  d.after.insert(d.after.end(), after.begin(), after.end());
-  if (d.before.size() + d.after.size() > kMostAround) json.fail(fmt::format("more than {} tokens", kMostAround));
+  // The library does something else with the second of two, or fails.
+  if (!d.before.empty() || !d.after.empty()) json.unsupported("adds tokens, and one before it did");
+  d.before = std::move(before);
+  d.after = std::move(after);
 }
 
 // "single": [{"SpecialToken": {"id": "<s>", ...}}, {"Sequence": {"id": "A", ...}}, ...]

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "text/bpe_merges.h"
 #include "text/json_document.h"
 #include "text/token_map.h"
 #include "text/tokenizer.h"
@@ -24,15 +25,11 @@ struct HfAddedToken {
 
 struct HfModel {
   enum class Type { kBpe, kUnigram, kWordPiece, kWordLevel };
-  struct Merge {  // in the order of their ranks; of a pair that comes twice the last one counts
-    TokenId left, right, result;
-  };
-
   Type type = Type::kBpe;
   size_t entries = 0;               // texts in the model's own vocabulary
   std::vector<std::string> tokens;  // by id; "" where the model has none
   std::vector<double> scores;       // unigram: by id
-  std::vector<Merge> merges;        // BPE
+  std::vector<BpeMerge> merges;     // BPE; no pair twice
   std::optional<TokenId> unknown;
   std::string unknown_text;       // what the file calls it, also when it is no token
   std::string continuing_prefix;  // of pieces that do not begin a word (BPE, WordPiece)

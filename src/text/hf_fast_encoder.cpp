@@ -71,18 +71,6 @@ std::string byte_letter(int byte) {
 
 std::string byte_token(int byte) { return fmt::format("<0x{:02X}>", byte); }
 
-// A repeated pair has its last rank: the earlier ones go.
-std::vector<BpeTokenizer::Merge> without_repetitions(const std::vector<HfModel::Merge>& merges) {
-  PairMap<char> seen(merges.size());
-  std::vector<BpeTokenizer::Merge> out;
-  out.reserve(merges.size());
-  for (auto merge = merges.rbegin(); merge != merges.rend(); ++merge) {
-    if (seen.insert(merge->left, merge->right, 1)) out.push_back({merge->left, merge->right, merge->result});
-  }
-  std::reverse(out.begin(), out.end());
-  return out;
-}
-
 }  // namespace
 
 std::string_view gguf_pre_tokenizer(const std::vector<HfPreStep>& steps, bool nfc, bool ignore_merges) {
@@ -126,9 +114,8 @@ std::unique_ptr<const HfEncoder> fast_hf_encoder(const HfDescription& d, bool sp
   }
   const PreTokenizerFlags flags{.ignore_merges = model.ignore_merges, .raw_utf8 = !bytes};
   PreTokenizer words = bytes ? PreTokenizer::create(pre).with_flags(flags) : PreTokenizer::whole(flags);
-  return std::make_unique<FastEncoder>(std::make_unique<BpeTokenizer>(std::move(v), std::move(words),
-                                                                      TokenizerBase::Traits{.roles_by_text = false},
-                                                                      without_repetitions(model.merges)));
+  return std::make_unique<FastEncoder>(std::make_unique<BpeTokenizer>(
+      std::move(v), std::move(words), TokenizerBase::Traits{.roles_by_text = false}, model.merges));
 }
 
 }  // namespace ingle

@@ -51,9 +51,8 @@ class BpeModel final : public PieceModel {
       starts_.insert(model_.tokens[i], static_cast<TokenId>(i));
       if (!special[i]) words_.insert(model_.tokens[i], static_cast<TokenId>(i));
     }
-    // The last rank of a repeated pair counts, and the first one that comes stays.
-    for (size_t i = model_.merges.size(); i-- > 0;) {
-      const HfModel::Merge& m = model_.merges[i];
+    for (size_t i = 0; i < model_.merges.size(); ++i) {
+      const BpeMerge& m = model_.merges[i];
       merges_.add(m.left, m.right, static_cast<uint32_t>(i), m.result);
     }
     for (int b = 0; b < 256; ++b)

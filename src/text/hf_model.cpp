@@ -2,6 +2,8 @@
 // by the fields.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "text/hf_description.h"
 #include "text/utf8.h"
@@ -66,6 +68,18 @@ std::pair<std::string_view, std::string_view> merge_parts(JsonValue merge) {
   return {left, (*parts).string()};
 }
 
+// A pair that comes twice has its last rank: the earlier ones go.
+std::vector<BpeMerge> without_repetitions(const std::vector<BpeMerge>& merges) {
+  PairMap<char> seen(merges.size());
+  std::vector<BpeMerge> out;
+  out.reserve(merges.size());
+  for (auto merge = merges.rbegin(); merge != merges.rend(); ++merge) {
+    if (seen.insert(merge->left, merge->right, 1)) out.push_back(*merge);
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
 void read_merges(JsonValue merges, HfModel& model, const TextMap& by_text) {
   const size_t prefix = model.continuing_prefix.size();
   std::string joined;
@@ -75,12 +89,13 @@ void read_merges(JsonValue merges, HfModel& model, const TextMap& by_text) {
     const auto [left, right] = merge_parts(merge);
     if (right.size() < prefix) merge.fail("the second text is shorter than continuing_subword_prefix");
     joined.assign(left).append(right.substr(prefix));
-    const HfModel::Merge ids{by_text.find(left), by_text.find(right), by_text.find(joined)};
+    const BpeMerge ids{by_text.find(left), by_text.find(right), by_text.find(joined)};
     if (ids.left < 0) merge.fail(fmt::format("\"{}\" is not in model.vocab", left.substr(0, 100)));
     if (ids.right < 0) merge.fail(fmt::format("\"{}\" is not in model.vocab", right.substr(0, 100)));
     if (ids.result < 0) merge.fail(fmt::format("\"{}\" is not in model.vocab", joined.substr(0, 100)));
     model.merges.push_back(ids);
   }
+  model.merges = without_repetitions(model.merges);
 }
 
 void find_unknown(HfModel& model, const TextMap& by_text) {
