@@ -15,6 +15,7 @@ dev=(
   libgtest-dev libgmock-dev googletest      # tests; the sources are for the cross build
   libbenchmark-dev                          # micro-benchmarks
   clang-format                              # format check
+  xz-utils                                  # packed test data
   libsimde-dev                              # runs kernels of instruction sets this processor lacks
   g++-aarch64-linux-gnu qemu-user           # NEON kernels: cross build, run
 )

@@ -90,6 +90,13 @@ TEST(TokenizerJsonReader, WhatIsWrongInAFileIsNamed) {
             "tokenizer.json: added_tokens[0]: \"<x>\" has id 7, but is number 260");
 }
 
+TEST(TokenizerJsonReader, TwoProcessorsThatAddTokensAreRefused) {
+  constexpr std::string_view kBert = R"({"type": "BertProcessing", "sep": ["a", 1], "cls": ["b", 2]})";
+  const std::string two = fmt::format(R"({{"type": "Sequence", "processors": [{}, {}]}})", kBert, kBert);
+  EXPECT_EQ(refusal(with(&HfFile::post_processor, two), ErrorCode::kUnsupported),
+            "tokenizer.json: post_processor.processors[1]: adds tokens, and one before it did");
+}
+
 TEST(TokenizerJsonReader, GarbageInPlaceOfACharacterMapIsRefusedOrHarmless) {
   std::mt19937 random(11);
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
