@@ -79,6 +79,7 @@ class Cache {
   KvLayer layer() const {
     return {.layout = layout_, .base = memory_.data(), .block_stride = stride_, .tables = views_};
   }
+  std::span<const std::byte> bytes() const { return {memory_.data(), memory_.size()}; }
   const History& history(int32_t slot, int64_t head) const {
     return history_[static_cast<size_t>(slot * layout_.kv_heads + head)];
   }

@@ -59,13 +59,19 @@ void CpuOps::append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) {
   const KvFormat& k_format = kv_format_of(kernels_, layout.k_type);
   const KvFormat& v_format = kv_format_of(kernels_, layout.v_type);
   const auto append_rows = [&](int64_t head, const RowRun& run, int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
+    int count;  // of rows that the kernels take at once
+    for (int64_t r = begin; r < end; r += count) {
       const int32_t position = rows.positions[static_cast<size_t>(r)];
       const int32_t block = kv.tables[static_cast<size_t>(run.slot)][static_cast<size_t>(position / kKvBlockPositions)];
       const int offset = position % kKvBlockPositions;
-      k_format.append_k(k.row(r) + head * layout.k_dim, layout.k_dim, offset,
+      count = 1;
+      while (r + count < end && (offset + count) % kAppendRows != 0 &&
+             rows.positions[static_cast<size_t>(r + count)] == position + count) {
+        ++count;
+      }
+      k_format.append_k(k.row(r) + head * layout.k_dim, k.row_size(), count, layout.k_dim, offset,
                         reinterpret_cast<uint8_t*>(kv.k(block, head)));
-      v_format.append_v(v.row(r) + head * layout.v_dim, layout.v_dim, offset,
+      v_format.append_v(v.row(r) + head * layout.v_dim, v.row_size(), count, layout.v_dim, offset,
                         reinterpret_cast<uint8_t*>(kv.v(block, head)));
     }
   };

@@ -55,13 +55,17 @@ struct FloatFormat {
   void (*gemv)(const uint8_t* panel, int64_t k, const float* x, float* acc) noexcept;
 };
 
+constexpr int kAppendRows = 16;
+
 // A type the cache can be kept in; layouts are in kernels/kv_cache.inl. Rows of one head, position 0..63 in its block.
 struct KvFormat {
   DType type;
   size_t (*k_bytes)(int64_t dim);
   size_t (*v_bytes)(int64_t dim);
-  void (*append_k)(const float* k, int64_t dim, int position, uint8_t* block) noexcept;
-  void (*append_v)(const float* v, int64_t dim, int position, uint8_t* block) noexcept;
+  // Up to kAppendRows rows, stride apart, for positions from `position` on, which lie between two multiples of
+  // kAppendRows.
+  void (*append_k)(const float* k, int64_t stride, int rows, int64_t dim, int position, uint8_t* block) noexcept;
+  void (*append_v)(const float* v, int64_t stride, int rows, int64_t dim, int position, uint8_t* block) noexcept;
   // The first `positions` of a block as a float tile (AttentionTile's k and v): in `tile`, or the block itself.
   const float* (*expand_k)(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept;
   const float* (*expand_v)(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept;

@@ -9,10 +9,8 @@
 constexpr float kLengthSteps = 32767.0f, kValueSteps = 4095.0f, kWeightSteps = 8191.0f;
 constexpr float kSmallest = 1e-30f;  // what is smaller counts as this: inverses stay finite
 
-// x * factor as integers of length 32767, handed over in pieces of at most 2 * kLanes: put(first, words, count).
-// Returns the scale.
-template <class F>
-INGLE_INLINE float to_words_of_length(const float* x, int64_t n, float factor, F&& put) {
+// What x * factor, as integers of length 32767, is in steps of: `steps` turns x into them. Returns the scale.
+INGLE_INLINE float steps_of_length(const float* x, int64_t n, float factor, float& steps) {
   F32 largest = set1(kSmallest);
   each_vector(
       n, [&](int64_t i, int count) __attribute__((always_inline)) {
@@ -26,21 +24,12 @@ INGLE_INLINE float to_words_of_length(const float* x, int64_t n, float factor, F
         squares = fma(v, v, squares);
       });
   const float length = __builtin_sqrtf(sum(squares));
-  const F32 steps = set1(length > 1e-3f ? unit * (kLengthSteps / length) : 0.0f);
-  alignas(64) int16_t words[2 * kLanes];
-  for (int64_t i = 0; i < n; i += 2 * kLanes) {
-    const int count = n - i < 2 * kLanes ? static_cast<int>(n - i) : 2 * kLanes;
-    const F32 low = load_some(x + i, count < kLanes ? count : kLanes);
-    const F32 high = count > kLanes ? load_some(x + i + kLanes, count - kLanes) : zero();
-    store_words(words, to_int(mul(low, steps)), to_int(mul(high, steps)));
-    put(i, words, count);
-  }
+  steps = length > 1e-3f ? unit * (kLengthSteps / length) : 0.0f;
   return amax * length / kLengthSteps;
 }
 
 // The same with the largest at 4095.
-template <class F>
-INGLE_INLINE float to_words_of_value(const float* x, int64_t n, F&& put) {
+INGLE_INLINE float steps_of_value(const float* x, int64_t n, float& steps) {
   F32 largest = set1(kSmallest), broken = zero();
   each_vector(
       n, [&](int64_t i, int count) __attribute__((always_inline)) {
@@ -49,16 +38,15 @@ INGLE_INLINE float to_words_of_value(const float* x, int64_t n, F&& put) {
         broken = add(broken, sub(v, v));
       });
   const float amax = max_of(largest);
-  const F32 steps = set1(kValueSteps / amax);
-  alignas(64) int16_t words[2 * kLanes];
-  for (int64_t i = 0; i < n; i += 2 * kLanes) {
-    const int count = n - i < 2 * kLanes ? static_cast<int>(n - i) : 2 * kLanes;
-    const F32 low = load_some(x + i, count < kLanes ? count : kLanes);
-    const F32 high = count > kLanes ? load_some(x + i + kLanes, count - kLanes) : zero();
-    store_words(words, to_int(mul(low, steps)), to_int(mul(high, steps)));
-    put(i, words, count);
-  }
+  steps = kValueSteps / amax;
   return amax / kValueSteps + sum(broken);
+}
+
+// x[0 .. count) in these steps, count <= 2 * kLanes; words behind the last are zeros.
+INGLE_INLINE void words_of(const float* x, int count, F32 steps, int16_t* words) {
+  const F32 low = load_some(x, count < kLanes ? count : kLanes);
+  const F32 high = count > kLanes ? load_some(x + kLanes, count - kLanes) : zero();
+  store_words(words, to_int(mul(low, steps)), to_int(mul(high, steps)));
 }
 
 // s[r][c] = sum over steps of the pair products of columns a[step][c] with b[r][step].
@@ -92,10 +80,14 @@ struct PairNumbers {
   static void query(const float* q, int64_t k_dim, float factor, uint8_t* out, float* scale) noexcept {
     int16_t* to = reinterpret_cast<int16_t*>(out);
     to[2 * pairs(k_dim) - 1] = 0;  // of an odd head size
-    *scale = to_words_of_length(
-        q, k_dim, factor, [&](int64_t i, const int16_t* words, int count) __attribute__((always_inline)) {
-          for (int c = 0; c < count; ++c) to[i + c] = words[c];
-        });
+    float steps;
+    *scale = steps_of_length(q, k_dim, factor, steps);
+    alignas(64) int16_t words[2 * kLanes];
+    for (int64_t i = 0; i < k_dim; i += 2 * kLanes) {
+      const int count = k_dim - i < 2 * kLanes ? static_cast<int>(k_dim - i) : 2 * kLanes;
+      words_of(q + i, count, set1(steps), words);
+      for (int c = 0; c < count; ++c) to[i + c] = words[c];
+    }
   }
 
   template <int R, int C>

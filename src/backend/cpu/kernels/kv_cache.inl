@@ -4,15 +4,26 @@
 // order, which expand_* makes from a block; only where K and V are both i16 it reads the block itself.
 INGLE_INLINE int64_t v_stride_of(int64_t v_dim) { return (v_dim + 15) / 16 * 16; }
 
-struct FloatCache {
+// Appends row by row, for a type that says how one is.
+template <class Cache>
+struct RowByRow {
+  static void append_k(const float* k, int64_t stride, int rows, int64_t dim, int position, uint8_t* block) noexcept {
+    for (int r = 0; r < rows; ++r) Cache::append_key(k + r * stride, dim, position + r, block);
+  }
+  static void append_v(const float* v, int64_t stride, int rows, int64_t dim, int position, uint8_t* block) noexcept {
+    for (int r = 0; r < rows; ++r) Cache::append_value(v + r * stride, dim, position + r, block);
+  }
+};
+
+struct FloatCache : RowByRow<FloatCache> {
   static constexpr bool kPairs = false;
   static size_t k_bytes(int64_t dim) { return static_cast<size_t>(dim) * 64 * 4; }
   static size_t v_bytes(int64_t dim) { return static_cast<size_t>(v_stride_of(dim)) * 64 * 4; }
-  static void append_k(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
+  static void append_key(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
     float* out = reinterpret_cast<float*>(block) + position / 16 * dim * 16 + position % 16;
     for (int64_t d = 0; d < dim; ++d) out[d * 16] = k[d];
   }
-  static void append_v(const float* v, int64_t dim, int position, uint8_t* block) noexcept {
+  static void append_value(const float* v, int64_t dim, int position, uint8_t* block) noexcept {
     float* out = reinterpret_cast<float*>(block) + position * v_stride_of(dim);
     for (int64_t d = 0; d < dim; ++d) out[d] = v[d];
   }
@@ -24,11 +35,11 @@ struct FloatCache {
   }
 };
 
-struct HalfCache {
+struct HalfCache : RowByRow<HalfCache> {
   static constexpr bool kPairs = false;
   static size_t k_bytes(int64_t dim) { return static_cast<size_t>(dim) * 64 * 2; }
   static size_t v_bytes(int64_t dim) { return static_cast<size_t>(v_stride_of(dim)) * 64 * 2; }
-  static void append_k(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
+  static void append_key(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
     uint16_t* out = reinterpret_cast<uint16_t*>(block) + position / 16 * dim * 16 + position % 16;
     uint16_t half[64];
     for (int64_t begin = 0; begin < dim; begin += 64) {
@@ -37,7 +48,7 @@ struct HalfCache {
       for (int64_t d = 0; d < count; ++d) out[(begin + d) * 16] = half[d];
     }
   }
-  static void append_v(const float* v, int64_t dim, int position, uint8_t* block) noexcept {
+  static void append_value(const float* v, int64_t dim, int position, uint8_t* block) noexcept {
     float_to_half(v, reinterpret_cast<uint16_t*>(block) + position * v_stride_of(dim), dim);
   }
   static const float* expand_k(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept {
@@ -50,7 +61,7 @@ struct HalfCache {
   }
 };
 
-struct Q8Cache {
+struct Q8Cache : RowByRow<Q8Cache> {
   static constexpr bool kPairs = false;
   static int64_t groups(int64_t dim) { return (dim + 31) / 32; }
   static size_t k_bytes(int64_t dim) { return static_cast<size_t>(dim * 64 + groups(dim) * 64 * 2 + 63) / 64 * 64; }
@@ -59,18 +70,23 @@ struct Q8Cache {
   }
   // 32 channels (or what is left) to bytes; returns the scale, already rounded to f16. It is NaN where a number is not
   // finite, so that this is seen.
-  static uint16_t quantize(const float* x, int64_t count, int8_t* q) noexcept {
-    float amax = 0.0f, difference = 0.0f;
-    for (int64_t i = 0; i < count; ++i) {
-      difference += x[i] - x[i];
-      const float magnitude = __builtin_fabsf(x[i]);
-      amax = magnitude > amax ? magnitude : amax;
-    }
-    const float inverse = amax > 0.0f ? 127.0f / amax : 0.0f;
-    for (int64_t i = 0; i < count; ++i) q[i] = static_cast<int8_t>(__builtin_lrintf(x[i] * inverse));
-    return f32_to_f16(amax / 127.0f + difference);
+  static uint16_t quantize(const float* x, int64_t count, int8_t (&q)[32]) noexcept {
+    F32 largest = zero(), broken = zero();
+    each_vector(
+        count, [&](int64_t i, int some) __attribute__((always_inline)) {
+          const F32 v = load_some(x + i, some);
+          largest = max(abs(v), largest);
+          broken = add(broken, sub(v, v));
+        });
+    const float amax = max_of(largest);
+    const F32 inverse = set1(amax > 1e-36f ? 127.0f / amax : 0.0f);  // of less it would overflow
+    each_vector(
+        count, [&](int64_t i, int some) __attribute__((always_inline)) {
+          store_bytes(q + i, to_int(mul(load_some(x + i, some), inverse)));
+        });
+    return f32_to_f16(amax / 127.0f + sum(broken));
   }
-  static void append_k(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
+  static void append_key(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
     int8_t* out = reinterpret_cast<int8_t*>(block) + position / 16 * dim * 16 + position % 16;
     uint16_t* scales = reinterpret_cast<uint16_t*>(block + dim * 64) + position / 16 * groups(dim) * 16 + position % 16;
     for (int64_t begin = 0; begin < dim; begin += 32) {
@@ -80,11 +96,14 @@ struct Q8Cache {
       for (int64_t d = 0; d < count; ++d) out[(begin + d) * 16] = q[d];
     }
   }
-  static void append_v(const float* v, int64_t dim, int position, uint8_t* block) noexcept {
+  static void append_value(const float* v, int64_t dim, int position, uint8_t* block) noexcept {
     int8_t* out = reinterpret_cast<int8_t*>(block) + position * v_stride_of(dim);
     uint16_t* scales = reinterpret_cast<uint16_t*>(block + v_stride_of(dim) * 64) + position * groups(dim);
     for (int64_t begin = 0; begin < dim; begin += 32) {
-      scales[begin / 32] = quantize(v + begin, dim - begin < 32 ? dim - begin : 32, out + begin);
+      const int64_t count = dim - begin < 32 ? dim - begin : 32;
+      int8_t q[32];
+      scales[begin / 32] = quantize(v + begin, count, q);
+      __builtin_memcpy(out + begin, q, static_cast<size_t>(count));
     }
   }
   static const float* expand_k(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept {
@@ -126,23 +145,60 @@ struct I16Cache {
   static int64_t pairs(int64_t dim) { return (dim + 1) / 2; }
   static size_t k_bytes(int64_t dim) { return static_cast<size_t>(pairs(dim) * 64 * 4 + 64 * 4); }
   static size_t v_bytes(int64_t dim) { return static_cast<size_t>(v_stride_of(dim) * 64 * 2 + 64 * 4); }
-  static void append_k(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
-    uint8_t* out = block + (position / 16 * pairs(dim) * 16 + position % 16) * 4;
-    reinterpret_cast<float*>(block + pairs(dim) * 64 * 4)[position] = to_words_of_length(
-        k, dim, 1.0f, [&](int64_t i, const int16_t* words, int count) __attribute__((always_inline)) {
-          // Words behind the last are zeros: the second half of an odd head size's last pair.
-          for (int c = 0; c < count; c += 2) __builtin_memcpy(out + (i + c) / 2 * 64, words + c, 4);
-        });
+  // Each row's steps first: chains of dependent operations, which so overlap. Then pieces of all rows become words, and
+  // go to the block pair by pair: all of a cache line at once (16 rows: half the time of one after another).
+  static void append_k(const float* k, int64_t k_stride, int rows, int64_t dim, int position, uint8_t* block) noexcept {
+    float steps[kAppendRows];
+    float* scales = reinterpret_cast<float*>(block + pairs(dim) * 64 * 4) + position;
+    for (int r = 0; r < rows; ++r) scales[r] = steps_of_length(k + r * k_stride, dim, 1.0f, steps[r]);
+    uint32_t* out = reinterpret_cast<uint32_t*>(block) + position / 16 * pairs(dim) * 16 + position % 16;
+    alignas(64) uint32_t piece[kAppendRows][kLanes];
+    for (int64_t i = 0; i < dim; i += 2 * kLanes) {
+      const int count = dim - i < 2 * kLanes ? static_cast<int>(dim - i) : 2 * kLanes;
+      for (int r = 0; r < rows; ++r)
+        words_of(k + r * k_stride + i, count, set1(steps[r]), reinterpret_cast<int16_t*>(piece[r]));
+      // Words behind the last are zeros: the second half of an odd head size's last pair.
+      uint32_t* to = out + i / 2 * 16;
+      const int words = (count + 1) / 2;
+      if (rows == kAppendRows) {
+        for (int c = 0; c < words; ++c) {
+#pragma GCC unroll 16
+          for (int r = 0; r < kAppendRows; ++r) to[c * 16 + r] = piece[r][c];
+        }
+      } else {
+        for (int r = 0; r < rows; ++r) {
+          for (int c = 0; c < words; ++c) to[c * 16 + r] = piece[r][c];
+        }
+      }
+    }
   }
-  static void append_v(const float* v, int64_t dim, int position, uint8_t* block) noexcept {
-    uint32_t* out = reinterpret_cast<uint32_t*>(block) + position / 2 * v_stride_of(dim);
-    const int shift = position % 2 * 16;
-    const uint32_t others = 0xffff0000u >> shift;
-    reinterpret_cast<float*>(block + v_stride_of(dim) * 64 * 2)[position] = to_words_of_value(
-        v, dim, [&](int64_t i, const int16_t* words, int count) __attribute__((always_inline)) {
+  static void append_v(const float* v, int64_t v_stride, int rows, int64_t dim, int position, uint8_t* block) noexcept {
+    float* scales = reinterpret_cast<float*>(block + v_stride_of(dim) * 64 * 2) + position;
+    alignas(64) int16_t even[2 * kLanes], odd[2 * kLanes];
+    for (int r = 0; r < rows;) {
+      const int at = position + r;
+      const float* row = v + r * v_stride;
+      uint32_t* out = reinterpret_cast<uint32_t*>(block) + at / 2 * v_stride_of(dim);
+      float steps, next_steps;
+      scales[r] = steps_of_value(row, dim, steps);
+      const bool both = at % 2 == 0 && r + 1 < rows;
+      if (both) scales[r + 1] = steps_of_value(row + v_stride, dim, next_steps);
+      const int shift = at % 2 * 16;
+      const uint32_t others = 0xffff0000u >> shift;
+      for (int64_t i = 0; i < dim; i += 2 * kLanes) {
+        const int count = dim - i < 2 * kLanes ? static_cast<int>(dim - i) : 2 * kLanes;
+        words_of(row + i, count, set1(steps), even);
+        if (both) {
+          words_of(row + v_stride + i, count, set1(next_steps), odd);
           for (int c = 0; c < count; ++c)
-            out[i + c] = (out[i + c] & others) | static_cast<uint32_t>(static_cast<uint16_t>(words[c])) << shift;
-        });
+            out[i + c] = static_cast<uint16_t>(even[c]) | static_cast<uint32_t>(static_cast<uint16_t>(odd[c])) << 16;
+        } else {
+          for (int c = 0; c < count; ++c)
+            out[i + c] = (out[i + c] & others) | static_cast<uint32_t>(static_cast<uint16_t>(even[c])) << shift;
+        }
+      }
+      r += both ? 2 : 1;
+    }
   }
   static const float* expand_k(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept {
     const int16_t* q = reinterpret_cast<const int16_t*>(block);
