@@ -9,7 +9,7 @@ constexpr double kMostPositions = 1 << 24;
 constexpr double kMostTokens = 1 << 20;
 constexpr double kMostThreads = 1024;
 constexpr double kMostSeed = 9007199254740991;  // 2^53 - 1: what every JSON reader keeps exactly
-constexpr std::string_view kCacheTypes = "f32|f16|i16|q8_0";
+constexpr std::string_view kCacheTypes = "f32|f16|i16|q8_0|q4_0";
 constexpr std::string_view kSamplerOrder = "penalties;dry;top_k;typical;top_p;min_p;xtc;temperature";
 
 constexpr Option kGeneral[] = {

@@ -20,7 +20,7 @@ struct SessionOptions {
   int64_t batch = 2048;       // most tokens one evaluate() takes into a step queue at once
   int64_t micro_batch = 512;  // most tokens computed together
   std::string cache_type_k =
-      "";  // "f32", "f16", "i16", "q8_0"; "": i16 or f16, whichever is faster here; f32 when exact
+      "";  // "f32", "f16", "i16", "q8_0", "q4_0"; "": i16 or f16, whichever is faster here; f32 when exact
   std::string cache_type_v = "";
   bool every_row = false;  // compute rows nobody reads, for comparison
   // When set, nothing is computed: rows come without numbers, prefixes are worth nothing, and this gets what each

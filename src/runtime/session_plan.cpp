@@ -25,7 +25,7 @@ std::string resolve_cache_type(std::string_view option, const std::string& name,
     return own;
   }
   if (find_format(name) == nullptr)
-    throw_error(ErrorCode::kInvalidArgument, "{}: '{}' is not a type; f32, f16, i16 and q8_0 are", option, name);
+    throw_error(ErrorCode::kInvalidArgument, "{}: '{}' is not a type; f32, f16, i16, q8_0 and q4_0 are", option, name);
   return name;
 }
 

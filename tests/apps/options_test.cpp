@@ -92,7 +92,7 @@ TEST(Options, AnUnknownOptionNamesTheNearest) {
 TEST(Options, AnIllTypedValueNamesOptionValueAndRange) {
   EXPECT_EQ(complaint({"--top-p", "high"}), "--top-p: 'high' is not a number; it takes a number from 0 to 1");
   EXPECT_EQ(complaint({"-t", "2x"}), "-t: '2x' is not an integer; it takes an integer from 1 to 1024");
-  EXPECT_EQ(complaint({"-ctk", "q9"}), "-ctk: 'q9' is not known; it takes one of f32, f16, i16, q8_0");
+  EXPECT_EQ(complaint({"-ctk", "q9"}), "-ctk: 'q9' is not known; it takes one of f32, f16, i16, q8_0, q4_0");
   EXPECT_EQ(complaint({"-t", ""}), "-t: '' is not an integer; it takes an integer from 1 to 1024");
 }
 

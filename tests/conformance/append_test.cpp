@@ -13,7 +13,7 @@ namespace {
 
 using AppendTest = OnMachine;
 
-constexpr DType kCacheTypes[] = {DType::kF32, DType::kF16, DType::kI16, DType::kQ8_0};
+constexpr DType kCacheTypes[] = {DType::kF32, DType::kF16, DType::kI16, DType::kQ8_0, DType::kQ4_0};
 
 // A cache that 0, 1, 2, ... positions of a sequence go into, and their keys and values.
 struct Written {
@@ -58,6 +58,7 @@ TEST_P(AppendTest, RowsTogetherAreWrittenAsOneByOne) {
 TEST_P(AppendTest, RowsOfZerosAndTinyNumbersGiveFiniteResults) {
   const auto backend = GetParam().backend();
   const auto ops = backend->make_ops();
+  constexpr float kHalfStep = 8 * 0x1p-25f;  // of the smallest scale that an f16 can say, at q4_0's largest integer
   for (DType type : kCacheTypes) {
     for (float factor : {0.0f, 1e-42f, 1e-30f, 1e-7f}) {
       Written w(*backend, type, 64, 64, 20);
@@ -71,7 +72,8 @@ TEST_P(AppendTest, RowsOfZerosAndTinyNumbersGiveFiniteResults) {
       const Tensor result =
           ops->attention(Ops::split_heads(q.tensor(20), Written::kHeads), w.cache.layer(), step.set(), {.scale = 0.2f});
       for (int64_t i = 0; i < result.shape.elements(); ++i) {
-        ASSERT_LE(std::fabs(result.data[i]), 4 * factor + 1e-30f) << format_of(type).name << ", numbers of " << factor;
+        ASSERT_LE(std::fabs(result.data[i]), 4 * factor + kHalfStep)
+            << format_of(type).name << ", numbers of " << factor;
       }
     }
   }

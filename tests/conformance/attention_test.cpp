@@ -63,7 +63,7 @@ void compare_attention(const Machine& machine, const Case& c) {
   }
 }
 
-constexpr DType kCacheTypes[] = {DType::kF32, DType::kF16, DType::kI16, DType::kQ8_0};
+constexpr DType kCacheTypes[] = {DType::kF32, DType::kF16, DType::kI16, DType::kQ8_0, DType::kQ4_0};
 
 TEST_P(AttentionTest, EveryPairOfCacheTypes) {
   for (DType k : kCacheTypes) {
@@ -108,7 +108,8 @@ TEST_P(AttentionTest, GroupsOfAnySize) {
 TEST_P(AttentionTest, SequencesOfDifferentLengthsInOneStep) {
   const std::vector<SequenceRows> runs = {{0, 1},   {63, 1},  {64, 1},   {255, 2}, {256, 4},
                                           {511, 1}, {0, 130}, {300, 40}, {62, 5}};
-  for (const auto& [type, group] : {std::pair{DType::kF16, 2}, {DType::kQ8_0, 8}, {DType::kI16, 3}}) {
+  for (const auto& [type, group] :
+       {std::pair{DType::kF16, 2}, {DType::kQ8_0, 8}, {DType::kQ4_0, 3}, {DType::kI16, 3}}) {
     compare_attention(GetParam(),
                       {.k_type = type, .v_type = type, .group = group, .k_dim = 32, .v_dim = 32, .runs = runs});
     if (HasFatalFailure()) return;
@@ -117,7 +118,7 @@ TEST_P(AttentionTest, SequencesOfDifferentLengthsInOneStep) {
 
 TEST_P(AttentionTest, WindowsWhosePassedBlocksAreGone) {
   for (int32_t window : {1, 7, 64, 300}) {
-    for (DType type : {DType::kF16, DType::kQ8_0, DType::kI16}) {
+    for (DType type : {DType::kF16, DType::kQ8_0, DType::kQ4_0, DType::kI16}) {
       compare_attention(GetParam(), {.k_type = type,
                                      .v_type = type,
                                      .group = 3,

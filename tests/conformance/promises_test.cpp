@@ -109,10 +109,11 @@ TEST_P(PromisesTest, ARowOfAttentionDoesNotDependOnItsBatch) {
   };
   const int64_t dim = 24;
   const int32_t total = machines()[0].emulated ? 150 : 330;
-  for (const Kind& kind : {Kind{DType::kF32, 1, {.scale = 0.3f}}, Kind{DType::kF16, 3, {.scale = 0.3f}},
-                           Kind{DType::kQ8_0, 8, {.scale = 0.3f}}, Kind{DType::kI16, 3, {.scale = 0.3f}},
-                           Kind{DType::kI16, 5, {.scale = 0.3f, .window = 70, .soft_cap = 3.0f}},
-                           Kind{DType::kF16, 5, {.scale = 0.3f, .window = 70, .soft_cap = 3.0f}}}) {
+  for (const Kind& kind :
+       {Kind{DType::kF32, 1, {.scale = 0.3f}}, Kind{DType::kF16, 3, {.scale = 0.3f}},
+        Kind{DType::kQ8_0, 8, {.scale = 0.3f}}, Kind{DType::kQ4_0, 3, {.scale = 0.3f}},
+        Kind{DType::kI16, 3, {.scale = 0.3f}}, Kind{DType::kI16, 5, {.scale = 0.3f, .window = 70, .soft_cap = 3.0f}},
+        Kind{DType::kF16, 5, {.scale = 0.3f, .window = 70, .soft_cap = 3.0f}}}) {
     Rows q(total, 2 * kind.group * dim, 9), other_q(2, 2 * kind.group * dim, 10);
     std::vector<std::vector<float>> alone(static_cast<size_t>(total));
     for (const Machine& machine : machines()) {

@@ -156,6 +156,17 @@ inline std::vector<double> cached(DType type, CachePart part, const float* x, in
         result[static_cast<size_t>(i)] = static_cast<double>(scale) * std::nearbyint(x[i] * inverse);
       }
     }
+  } else if (type == DType::kQ4_0) {  // the same, with the largest at -8
+    for (int64_t begin = 0; begin < n; begin += 32) {
+      const int64_t end = std::min(n, begin + 32);
+      const float* largest =
+          std::max_element(x + begin, x + end, [](float a, float b) { return std::fabs(a) < std::fabs(b); });
+      const float d = *largest / -8.0f, inverse = d != 0.0f ? 1.0f / d : 0.0f, scale = f16_to_f32(f32_to_f16(d));
+      for (int64_t i = begin; i < end; ++i) {
+        const double level = std::min(static_cast<double>(x[i] * inverse) + 8.0, 15.0);
+        result[static_cast<size_t>(i)] = static_cast<double>(scale) * (std::nearbyint(level) - 8.0);
+      }
+    }
   }
   return result;
 }

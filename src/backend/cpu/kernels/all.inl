@@ -60,10 +60,8 @@ static constexpr FloatFormat kFloatFormats[] = {
     float_format<BfloatWeight>(DType::kBF16, "bf16"),
 };
 static constexpr KvFormat kKvFormats[] = {
-    kv_format<FloatCache>(DType::kF32),
-    kv_format<HalfCache>(DType::kF16),
-    kv_format<Q8Cache>(DType::kQ8_0),
-    kv_format<I16Cache>(DType::kI16),
+    kv_format<FloatCache>(DType::kF32), kv_format<HalfCache>(DType::kF16), kv_format<Q8Cache>(DType::kQ8_0),
+    kv_format<Q4Cache>(DType::kQ4_0),   kv_format<I16Cache>(DType::kI16),
 };
 
 constexpr CpuKernels kernel_table(const char* name) {

@@ -1,7 +1,7 @@
 // How keys and values lie in a cache block, one struct a type. A head's K part is [4][k_dim][16]: groups of 16
 // positions, so that one load takes a channel of 16 keys. Its V part is [64][v_stride], v_stride = v_dim rounded up
-// to 16. q8_0 adds f16 scales per position and 32 channels behind the bytes. Attention works on float tiles of the same
-// order, which expand_* makes from a block; only where K and V are both i16 it reads the block itself.
+// to 16. q8_0 and q4_0 add f16 scales per position and 32 channels behind the bytes. Attention works on float tiles of
+// the same order, which expand_* makes from a block; only where K and V are both i16 it reads the block itself.
 INGLE_INLINE int64_t v_stride_of(int64_t v_dim) { return (v_dim + 15) / 16 * 16; }
 
 // Appends row by row, for a type that says how one is.
@@ -135,6 +135,95 @@ struct Q8Cache : RowByRow<Q8Cache> {
       }
     }
     return tile;
+  }
+};
+
+// Halves of bytes, counted as in files (quant/q4_0.h): d * (q - 8), of 32 channels the largest at -8. K is
+// [4][(k_dim + 1) / 2][16] bytes, pairs of channels: a position's bytes are its own. V is [64][16 * groups]: byte j of
+// a group has its channels j and 16 + j. The first of two channels is the low half.
+struct Q4Cache : RowByRow<Q4Cache> {
+  static constexpr bool kPairs = false;
+  static int64_t pairs(int64_t dim) { return (dim + 1) / 2; }
+  static int64_t groups(int64_t dim) { return (dim + 31) / 32; }
+  static size_t k_bytes(int64_t dim) {
+    return static_cast<size_t>(pairs(dim) * 64 + groups(dim) * 64 * 2 + 63) / 64 * 64;
+  }
+  static size_t v_bytes(int64_t dim) { return static_cast<size_t>(groups(dim) * 64 * (16 + 2)); }
+  // As Q8Cache's, to 0..15; what is left of 32 channels is filled up with zeros (8).
+  static uint16_t quantize(const float* x, int64_t count, uint8_t (&q)[32]) noexcept {
+    F32 highest = zero(), lowest = zero(), broken = zero();
+    each_vector(
+        count, [&](int64_t i, int some) __attribute__((always_inline)) {
+          const F32 v = load_some(x + i, some);
+          highest = max(v, highest);
+          lowest = max(sub(zero(), v), lowest);
+          broken = add(broken, sub(v, v));
+        });
+    const float top = max_of(highest), bottom = max_of(lowest);
+    const float d = top > bottom ? top / -8.0f : bottom / 8.0f;
+    const F32 inverse = set1(top + bottom > 1e-30f ? 1.0f / d : 0.0f);
+    __builtin_memset(q, 8, 32);
+    each_vector(
+        count, [&](int64_t i, int some) __attribute__((always_inline)) {
+          const F32 levels = add(mul(load_some(x + i, some), inverse), set1(8.0f));
+          store_bytes(reinterpret_cast<int8_t*>(q) + i, to_int(min(levels, set1(15.0f))));
+        });
+    return f32_to_f16(d + sum(broken));
+  }
+  static void append_key(const float* k, int64_t dim, int position, uint8_t* block) noexcept {
+    uint8_t* out = block + position / 16 * pairs(dim) * 16 + position % 16;
+    uint16_t* scales =
+        reinterpret_cast<uint16_t*>(block + pairs(dim) * 64) + position / 16 * groups(dim) * 16 + position % 16;
+    for (int64_t begin = 0; begin < dim; begin += 32) {
+      const int64_t count = dim - begin < 32 ? dim - begin : 32;
+      uint8_t q[32];
+      scales[begin / 32 * 16] = quantize(k + begin, count, q);
+      for (int64_t d = 0; d < count; d += 2)
+        out[(begin + d) / 2 * 16] = static_cast<uint8_t>((q[d] & 15) | q[d + 1] << 4);
+    }
+  }
+  static void append_value(const float* v, int64_t dim, int position, uint8_t* block) noexcept {
+    uint8_t* out = block + position * groups(dim) * 16;
+    uint16_t* scales = reinterpret_cast<uint16_t*>(block + groups(dim) * 64 * 16) + position * groups(dim);
+    for (int64_t begin = 0; begin < dim; begin += 32, out += 16) {
+      uint8_t q[32];
+      scales[begin / 32] = quantize(v + begin, dim - begin < 32 ? dim - begin : 32, q);
+      for (int j = 0; j < 16; ++j) out[j] = static_cast<uint8_t>((q[j] & 15) | q[16 + j] << 4);
+    }
+  }
+  INGLE_INLINE static F32 value(F32 q, F32 scale) { return mul(sub(q, set1(8.0f)), scale); }
+  static const float* expand_k(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept {
+    const uint16_t* scales = reinterpret_cast<const uint16_t*>(block + pairs(dim) * 64);
+    for (int64_t group = 0; group < (positions + 15) / 16; ++group) {
+      for (int64_t begin = 0; begin < dim; begin += 32) {
+        const int64_t end = begin + 32 < dim ? begin + 32 : dim;
+        for (int i = 0; i < 16; i += kLanes) {
+          const F32 scale = load_half(scales + (group * groups(dim) + begin / 32) * 16 + i);
+          for (int64_t d = begin; d < end; d += 2) {
+            const uint8_t* in = block + (group * pairs(dim) + d / 2) * 16 + i;
+            float* out = tile + (group * dim + d) * 16 + i;
+            store(out, value(load_low_nibbles(in), scale));
+            if (d + 1 < end) store(out + 16, value(load_high_nibbles(in), scale));
+          }
+        }
+      }
+    }
+    return tile;
+  }
+  static const float* expand_v(const uint8_t* block, int64_t dim, int positions, float* tile) noexcept {
+    const int64_t stride = v_stride_of(dim);
+    const uint16_t* scales = reinterpret_cast<const uint16_t*>(block + groups(dim) * 64 * 16);
+    const uint8_t* in = block;
+    for (int64_t j = 0; j < positions; ++j, tile += stride) {
+      for (int64_t begin = 0; begin < stride; begin += 32, in += 16) {
+        const F32 scale = set1(f16_to_f32(*scales++));
+        for (int i = 0; i < 16; i += kLanes) {
+          store(tile + begin + i, value(load_low_nibbles(in + i), scale));
+          if (begin + 16 < stride) store(tile + begin + 16 + i, value(load_high_nibbles(in + i), scale));
+        }
+      }
+    }
+    return tile - positions * stride;
   }
 };
 
