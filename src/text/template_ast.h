@@ -111,8 +111,9 @@ struct Statement {
   Parameters parameters;
   int symbol = -1;
   bool recursive = false;
-  bool plain = false;   // a loop whose body leaves nothing behind that could look at its names later
-  bool scoped = false;  // a block that sees the names around it
+  bool plain = false;        // a loop whose body leaves nothing behind that could look at its names later
+  bool accumulates = false;  // set ns.x = ns.x ~ ..., or with +
+  bool scoped = false;       // a block that sees the names around it
   bool uses_varargs = false, uses_kwargs = false, uses_caller = false;  // of a macro or call: what its body mentions
 };
 

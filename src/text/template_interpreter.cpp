@@ -100,6 +100,10 @@ Flow Interpreter::execute(const Statement& s, Environment& env) {
       write(evaluate(*s.exprs[0], env));
       return Flow::kNext;
     case StatementKind::kSet:
+      if (s.accumulates && !heap_.autoescape) {
+        execute_accumulation(s, env);
+        return Flow::kNext;
+      }
       assign(s.targets[0], evaluate(*s.exprs[0], env), env);
       return Flow::kNext;
     case StatementKind::kMacro:
@@ -196,6 +200,49 @@ void Interpreter::assign(const Target& target, const Value& value, Environment& 
       for (size_t i = 0; i < items.size(); ++i) assign(target.items[i], items[i], env);
     }
   }
+}
+
+// set ns.x = ns.x ~ a ~ b, or with +. Templates build a whole conversation that way: copying what is there for every
+// piece would cost the square of its length in time, and in memory, since nothing is freed before the end. So the text
+// grows in place as long as nobody but the namespace knows it.
+void Interpreter::execute_accumulation(const Statement& s, Environment& env) {
+  const Expr& sum = *s.exprs[0];
+  const Target& target = s.targets[0];
+  const Value* owner = env.find(target.symbol);
+  const Value* known = owner != nullptr && owner->is(Kind::kNamespace)
+                           ? owner->as<Namespace>().attributes->find(heap_, target.attribute.string().text)
+                           : nullptr;
+  if (known == nullptr || !known->is_string() || !known->string().growable) {
+    const Value fresh = evaluate(sum, env);
+    assign(target, fresh, env);
+    if (fresh.is_string() && !fresh.string().marked) fresh.as<String>().growable = true;
+    return;
+  }
+
+  // What is added is evaluated after the text itself, and may read it or add to it.
+  const Value left = *known;
+  const size_t bytes = left.string().text.size();
+  std::vector<Value> right;
+  for (size_t i = 1; i < sum.parts.size(); ++i) heap_.push(right, evaluate(*sum.parts[i], env));
+  Text added(heap_);
+  bool texts = true;
+  for (const Value& value : right) {
+    texts = texts && (sum.kind == ExprKind::kConcat || (value.is_string() && !value.string().marked));
+    if (texts) print(added, value);
+  }
+  if (texts && left.string().growable && left.string().text.size() == bytes) return added.append_to(left.as<String>());
+
+  Value result = substring(heap_, left.string(), 0, bytes);
+  if (sum.kind == ExprKind::kConcat) {
+    Text out(heap_);
+    out.append(result.string());
+    out.append(added);
+    result = out.finish();
+  } else {
+    for (const Value& value : right) result = arithmetic(heap_, Op::kAdd, result, value);
+  }
+  assign(target, result, env);
+  result.as<String>().growable = !result.string().marked;
 }
 
 Flow Interpreter::execute_set_block(const Statement& s, Environment& env) {

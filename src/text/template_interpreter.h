@@ -61,6 +61,7 @@ class Interpreter {
   Flow execute(const Statement& s, Environment& env);
   Flow execute_if(const Statement& s, Environment& env);
   Flow execute_for(const Statement& s, Environment& env, const Value& items, int depth0);
+  void execute_accumulation(const Statement& s, Environment& env);
   Flow execute_set_block(const Statement& s, Environment& env);
   Flow execute_filter(const Statement& s, Environment& env);
   Flow execute_with(const Statement& s, Environment& env);

@@ -88,6 +88,7 @@ std::optional<Value> own_attribute(Heap& heap, const Value& owner, const Value& 
     case Kind::kNamespace: {
       const Value* found = owner.as<Namespace>().attributes->find(heap, name);
       if (found == nullptr) return std::nullopt;
+      if (found->is_string()) found->as<String>().growable = false;  // somebody else knows it now
       return name.starts_with("_") ? unsafe(heap, owner, name) : *found;
     }
     case Kind::kMacro:

@@ -258,12 +258,28 @@ void Parser::closed_body(Statement& s, std::string_view end, bool keeps_loop) {
   expect_name(end);
 }
 
+namespace {
+
+// Whether `target` is an attribute and `expr` that attribute plus something: ns.x = ns.x ~ y.
+bool adds_to(const Target& target, const Expr& expr) {
+  if (target.kind != Target::Kind::kAttribute) return false;
+  const bool sum = expr.kind == ExprKind::kArithmetic &&
+                   std::all_of(expr.ops.begin(), expr.ops.end(), [](Op op) { return op == Op::kAdd; });
+  if (!sum && expr.kind != ExprKind::kConcat) return false;
+  const Expr& first = *expr.parts[0];
+  return first.kind == ExprKind::kAttribute && first.literal.string().text == target.attribute.string().text &&
+         first.parts[0]->kind == ExprKind::kName && first.parts[0]->symbol == target.symbol;
+}
+
+}  // namespace
+
 std::unique_ptr<Statement> Parser::set() {
   auto s = make(StatementKind::kSet);
   next();
   s->targets.push_back(target(true, false));
   if (skip_operator("=")) {
     s->exprs.push_back(tuple());
+    s->accumulates = adds_to(s->targets[0], *s->exprs[0]);
     return s;
   }
   s->kind = StatementKind::kSetBlock;

@@ -76,6 +76,17 @@ void Text::append(const Text& other) {
   }
 }
 
+void Text::append_to(String& string) const {
+  heap_->check_text(string.text.size() + text_.size());
+  heap_->charge(text_.size() + runs_.size() * sizeof(Run));
+  string.text += text_;
+  string.length += count_code_points(text_);
+  auto run = runs_.begin();
+  if (run != runs_.end() && !string.runs.empty() && string.runs.back().trusted == run->trusted)
+    string.runs.back().length += (run++)->length;
+  string.runs.insert(string.runs.end(), run, runs_.end());
+}
+
 void Text::fill(Int count, std::string_view unit, bool trusted) {
   if (count <= 0 || unit.empty()) return;
   // Checked before the product is formed: a template may ask for any width.

@@ -191,12 +191,14 @@ struct Run {
   bool trusted;
 };
 
-// Immutable. The lengths of `runs` add up to text.size(); an empty text has no run.
+// Immutable, unless growable. The lengths of `runs` add up to text.size(); an empty text has no run.
 struct String : Object {
   std::string text;
   std::vector<Run> runs;
   int64_t length = 0;   // code points
   bool marked = false;  // safe for HTML, in Jinja's words: adding to it escapes the other side
+  // Only one namespace attribute knows this string, so `set ns.x = ns.x ~ y` may grow it in place (Interpreter).
+  bool growable = false;
 
   String(std::string text, std::vector<Run> runs, bool marked);
   bool trusted() const { return runs.empty() || (runs.size() == 1 && runs[0].trusted); }
@@ -213,6 +215,9 @@ class Text {
   void append(const String& string, size_t begin, size_t end);  // bytes
   void append(const Text& text);
   void fill(Int count, std::string_view unit, bool trusted = true);
+
+  // Grows a growable string by this text.
+  void append_to(String& string) const;
 
   const std::string& text() const { return text_; }
   const std::vector<Run>& runs() const { return runs_; }

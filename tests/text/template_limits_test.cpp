@@ -137,6 +137,16 @@ TEST(TemplateLimitsTest, WorkOnHugeListsCountsAsWork) {
     EXPECT_NE(failure(big + std::string(use), small, ErrorCode::kOutOfMemory), "no error") << use;
 }
 
+// Some templates write a whole conversation that way.
+TEST(TemplateLimitsTest, ATextGrownPieceByPieceCostsItsLengthNotItsSquare) {
+  const ChatTemplate grown = ChatTemplate::parse(
+      "{% set ns = namespace(out='') %}{% for i in range(20000) %}{% set ns.out = ns.out ~ m ~ '<|end|>' %}{% endfor %}"
+      "{% for i in range(20000) %}{% set ns.out = ns.out + m %}{% endfor %}{{ ns.out }}",
+      {.value_bytes = 40 << 20});
+  const json::object variables{{"m", std::string(100, 'x')}};
+  EXPECT_EQ(grown.render(variables, kNow).size(), 20000U * 107 + 20000 * 100);
+}
+
 // The last message of a long conversation is as easy to reach as the first: nothing grows with the square.
 TEST(TemplateLimitsTest, ALongConversationIsWithinTheLimits) {
   json::array messages;
