@@ -46,6 +46,15 @@ EXPLAINED = [
         lambda source, ours, theirs: FUNCTION.search(theirs[0] or "") is not None,
     ),
     (
+        "Jinja2's compiler writes a constant infinity as a name",
+        lambda source, ours, theirs: re.search("NameError: name '(inf|nan)'", theirs[1] or "") is not None,
+    ),
+    (
+        "Jinja2's compiler writes a negative constant without brackets: (-a) ** b becomes -a ** b",
+        lambda source, ours, theirs: re.search(r"\(+-[\d.]+[^*]*\) *\*\*", source) is not None
+        and (ours[0] or "").replace("-", "") == (theirs[0] or "").replace("-", ""),
+    ),
+    (
         "an address of Python's in a text that was taken apart again",
         lambda source, ours, theirs: ours[0] is not None and "0x7f0000000000" in re.sub(r"[\W_]", "", ours[0]).lower(),
     ),

@@ -199,6 +199,21 @@ void percent_number(Text& out, const Layout& layout, const Value& value) {
   lay_out_integer(out, plain, static_cast<Int>(value.number));
 }
 
+// ascii(): what repr() left as it is beyond ASCII is escaped.
+Value ascii_only(const Text& text) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const uint32_t c = next_code_point(text.text(), at);
+    if (c < 0x80)
+      out += static_cast<char>(c);
+    else
+      out += c < 0x100     ? fmt::format("\\x{:02x}", c)
+             : c < 0x10000 ? fmt::format("\\u{:04x}", c)
+                           : fmt::format("\\U{:08x}", c);
+  }
+  return text.heap().text(out, text.trusted());
+}
+
 void percent_value(Text& out, Layout layout, const Value& value, bool marked) {
   Heap& heap = out.heap();
   switch (layout.type) {
@@ -212,7 +227,7 @@ void percent_value(Text& out, Layout layout, const Value& value, bool marked) {
     case 'a': {
       Text text(heap);
       represent(text, value);
-      Value done = text.finish();
+      Value done = layout.type == 'a' ? ascii_only(text) : text.finish();
       if (marked) done = escape(heap, done);
       layout.zero = false;
       return lay_out_text(out, layout, done);
@@ -409,7 +424,7 @@ class FieldFormatter {
       if (conversion != 's' && conversion != 'r' && conversion != 'a') fail("Unknown conversion specifier");
       Text text(heap_);
       conversion == 's' ? print(text, value) : represent(text, value);
-      value = text.finish();
+      value = conversion == 'a' ? ascii_only(text) : text.finish();
     }
     Text spec(heap_);
     if (at < end) format(spec, pattern, at + 1, end, nesting + 1);

@@ -270,7 +270,7 @@ Flow Interpreter::execute_filter(const Statement& s, Environment& env) {
   const Value filtered = through_filters(*s.exprs[0], text, scope);
   // Unlike {{ }}, which prints anything: Jinja2 joins what a filter block gives to the output as it is.
   if (!filtered.is_string()) fail("filter block: the filters give {}, not text", type_name(filtered));
-  write(filtered);
+  out_->append(filtered.string());
   return flow;
 }
 

@@ -133,7 +133,8 @@ Value truncate(Heap& heap, const Value& v, const Arguments& a) {
   const auto b = bind("truncate", a, {"length", "killwords", "end", "leeway"});
   const Int length = b[0] == nullptr ? 255 : int_argument("truncate", *b[0]);
   const Int leeway = given(b[3]) ? int_argument("truncate", *b[3]) : Int(5);
-  const Value end = b[2] == nullptr ? heap.text("...") : as_text(heap, *b[2]);
+  const Value end = b[2] == nullptr ? heap.text("...") : *b[2];
+  text_argument("truncate", end);
   if (length < end.string().length) fail("expected length >= {}, got {}", end.string().length, int_text(length));
   if (leeway < 0) fail("expected leeway >= 0, got {}", int_text(leeway));
   if (static_cast<Int>(length_of(heap, v)) <= length + leeway) return v;
@@ -232,15 +233,20 @@ Value wordwrap(Heap& heap, const Value& v, const Arguments& a) {
   const Value separator = given(b[2]) ? *b[2] : heap.text("\n");
   if (separator.is_undefined()) fail_undefined(separator);
   text_argument("wordwrap", separator);
+  const auto join_text = [&](std::vector<Value> lines) {  // marked text escapes what it joins, as the method does
+    if (separator.string().marked)
+      for (Value& line : lines) line = escape(heap, line);
+    return join(heap, separator, lines);
+  };
   std::vector<Value> wrapped;
   if (v.is_undefined()) fail_undefined(v);
   for (const Value& line : split_lines(heap, text_argument("wordwrap", v), false)) {
     if (width <= 0) fail("invalid width {} (must be > 0)", int_text(width));
     const Wrapper wrapper{heap, line.string(), static_cast<int64_t>(std::min<Int>(width, 1 << 30)),
                           b[1] == nullptr || truth(*b[1]), b[3] == nullptr || truth(*b[3])};
-    heap.push(wrapped, join(heap, separator, wrapper.wrap()));
+    heap.push(wrapped, join_text(wrapper.wrap()));
   }
-  return join(heap, separator, wrapped);
+  return join_text(std::move(wrapped));
 }
 
 std::string percent_encoded(std::string_view text, bool for_query) {
