@@ -172,8 +172,9 @@ class Ops {
   virtual Tensor norm(const Norm& n, Tensor x, Into into = {}) = 0;
   // In place on [rows, heads, head_dim].
   virtual void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) = 0;
-  // Writes K and V [rows, kv_heads, head_dim] of these rows into the cache.
-  virtual void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) = 0;
+  // Writes K and V [rows, kv_heads, head_dim] of these rows into the cache, keys turned by their positions as rope()
+  // would (nullptr: as they are). The tensors stay what they are.
+  virtual void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows, const Rope* rope = nullptr) = 0;
   // Causal attention of each row over its own sequence up to its position: [rows, heads, head_dim] -> [rows, heads *
   // v_dim].
   virtual Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) = 0;

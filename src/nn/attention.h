@@ -32,10 +32,9 @@ struct Attention {
     project(op, asking, x, qs, ks, vs);
     if (k) {
       vs = Ops::split_heads(v ? vs : ks, s.kv_heads);
-      if (v_norm) vs = op.norm(*v_norm, vs);      // before the keys turn: without v they are the same rows
+      if (v_norm) vs = op.norm(*v_norm, vs);
       ks = heads_of(op, ks, s.kv_heads, k_norm);  // [in, kv_heads, k_dim]
-      op.rope(ks, rows.in.positions, rope);
-      op.append(kv, ks, vs, rows.in);
+      op.append(kv, ks, vs, rows.in, &rope);
     }
     if (rows.out.empty()) return {};
     qs = heads_of(op, qs, s.heads, q_norm);  // [out, heads, k_dim]

@@ -22,7 +22,7 @@ class MeasuringOps : public Ops {
   Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x, Into into) override;
   Tensor norm(const Norm& n, Tensor x, Into into) override;
   void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) override {}
-  void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) override {}
+  void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows, const Rope* rope) override {}
   Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) override;
   Tensor gather_rows(Tensor x, std::span<const int32_t> rows) override;
   void apply(const RowOp& op, Tensor x, const RowOperands& operands) override {}

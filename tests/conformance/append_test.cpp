@@ -1,4 +1,5 @@
-// What a step writes into the cache does not depend on how many of its rows come at once: kernels take up to sixteen.
+// What a step writes into the cache depends neither on how many of its rows come at once (kernels take up to sixteen)
+// nor on where keys are turned.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,11 +23,18 @@ struct Written {
         k(positions, kHeads * k_dim, 1),
         v(positions, kHeads * v_dim, 2) {}
 
-  void append(Ops& ops, int32_t first, int32_t count) {
+  void append(Ops& ops, int32_t first, int32_t count, const Rope* rope = nullptr) {
     Step step;
     step.add_run(0, first, count);
     ops.append(cache.layer(), Ops::split_heads(k.tensor(count, first), kHeads),
-               Ops::split_heads(v.tensor(count, first), kHeads), step.set());
+               Ops::split_heads(v.tensor(count, first), kHeads), step.set(), rope);
+  }
+  // As two operations.
+  void turn_and_append(Ops& ops, int32_t first, int32_t count, const Rope& rope) {
+    Step step;
+    step.add_run(0, first, count);
+    ops.rope(Ops::split_heads(k.tensor(count, first), kHeads), step.set().positions, rope);
+    append(ops, first, count);
   }
 
   static constexpr int64_t kHeads = 2;
@@ -74,6 +82,35 @@ TEST_P(AppendTest, RowsOfZerosAndTinyNumbersGiveFiniteResults) {
       for (int64_t i = 0; i < result.shape.elements(); ++i) {
         ASSERT_LE(std::fabs(result.data[i]), 4 * factor + kHalfStep)
             << format_of(type).name << ", numbers of " << factor;
+      }
+    }
+  }
+}
+
+TEST_P(AppendTest, KeysTurnOnTheirWayInAsTheyWouldBefore) {
+  const auto backend = GetParam().backend();
+  for (DType type : kCacheTypes) {
+    for (Rope::Pairs pairs : {Rope::Pairs::kAdjacent, Rope::Pairs::kHalves}) {
+      for (int64_t rotated : {64, 34, 0}) {
+        Rope rope{.pairs = pairs, .rotated = rotated, .magnitude = 1.25f};
+        for (int64_t i = 0; i < rotated / 2; ++i)
+          rope.inverse_frequency.push_back(1.0f / static_cast<float>(1 + 3 * i));
+        for (int32_t batch : {1, 4, 7, 100}) {
+          constexpr int32_t kPositions = 100;
+          const auto ops = backend->make_ops();
+          Written before(*backend, type, 64, 64, kPositions), within(*backend, type, 64, 64, kPositions);
+          const std::vector<float> keys = within.k.values;
+          for (int32_t p = 0; p < kPositions; p += batch) {
+            const int32_t count = std::min(batch, kPositions - p);
+            ops->begin_step();
+            before.turn_and_append(*ops, p, count, rope);
+            ops->begin_step();
+            within.append(*ops, p, count, &rope);
+          }
+          EXPECT_EQ(within.k.values, keys);
+          ASSERT_TRUE(same(within.cache.bytes(), before.cache.bytes()))
+              << format_of(type).name << ", " << rotated << " channels turned, " << batch << " at once";
+        }
       }
     }
   }

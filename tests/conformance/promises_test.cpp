@@ -178,8 +178,7 @@ TEST_P(PromisesTest, AStepAllocatesNothingOnceItsSizesHaveBeenSeen) {
         q = Ops::split_heads(q, 8);
         k = Ops::split_heads(k, 4);
         ops->rope(q, rows.positions, rope);
-        ops->rope(k, rows.positions, rope);
-        ops->append(layer, k, Ops::split_heads(v, 4), rows);
+        ops->append(layer, k, Ops::split_heads(v, 4), rows, &rope);
         x = ops->linear(wide, ops->attention(q, layer, rows, {.scale = 0.2f}), {.add_to = x});
         ops->apply(kScale, x, {.a = 0.5f});
         x = ops->gated_mlp(wide, wide, wide, Activation::kSilu, ops->norm(norm, x), {.add_to = x});

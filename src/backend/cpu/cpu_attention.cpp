@@ -51,14 +51,21 @@ struct SoftmaxState {
 
 }  // namespace
 
-void CpuOps::append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) {
+void CpuOps::append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows, const Rope* rope) {
+  if (rows.empty()) return;
   const KvLayout& layout = kv.layout;
   INGLE_CHECK(k.rows() == rows.size() && v.rows() == rows.size());
-  const Scope scope(*this, "append", rows.size(), 4.0 * static_cast<double>(k.shape.elements() + v.shape.elements()),
-                    0);
+  INGLE_CHECK(rope == nullptr || rope->rotated <= layout.k_dim);
+  const bool turns = rope != nullptr && rope->rotated > 0;
+  const Scope scope(*this, turns ? "rope, append" : "append", rows.size(),
+                    4.0 * static_cast<double>(k.shape.elements() + v.shape.elements()),
+                    turns ? 3.0 * static_cast<double>(k.shape.elements()) : 0.0);
+  // Turned keys exist only in a thread's scratch, as many as a kernel takes.
+  const RopeTable* table = turns ? &rope_table(rows.positions, *rope) : nullptr;
+  if (turns) need_scratch(static_cast<size_t>(kAppendRows * layout.k_dim) * sizeof(float));
   const KvFormat& k_format = kv_format_of(kernels_, layout.k_type);
   const KvFormat& v_format = kv_format_of(kernels_, layout.v_type);
-  const auto append_rows = [&](int64_t head, const RowRun& run, int64_t begin, int64_t end) {
+  const auto append_rows = [&](int64_t head, const RowRun& run, int64_t begin, int64_t end, int thread) {
     int count;  // of rows that the kernels take at once
     for (int64_t r = begin; r < end; r += count) {
       const int32_t position = rows.positions[static_cast<size_t>(r)];
@@ -69,8 +76,18 @@ void CpuOps::append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) {
              rows.positions[static_cast<size_t>(r + count)] == position + count) {
         ++count;
       }
-      k_format.append_k(k.row(r) + head * layout.k_dim, k.row_size(), count, layout.k_dim, offset,
-                        reinterpret_cast<uint8_t*>(kv.k(block, head)));
+      const float* keys = k.row(r) + head * layout.k_dim;
+      int64_t stride = k.row_size();
+      if (turns) {
+        auto* turned = reinterpret_cast<float*>(thread_scratch(thread));
+        for (int i = 0; i < count; ++i) {
+          std::memcpy(turned + i * layout.k_dim, keys + i * stride, static_cast<size_t>(layout.k_dim) * sizeof(float));
+          turn(turned + i * layout.k_dim, *table, r + i);
+        }
+        keys = turned;
+        stride = layout.k_dim;
+      }
+      k_format.append_k(keys, stride, count, layout.k_dim, offset, reinterpret_cast<uint8_t*>(kv.k(block, head)));
       v_format.append_v(v.row(r) + head * layout.v_dim, v.row_size(), count, layout.v_dim, offset,
                         reinterpret_cast<uint8_t*>(kv.v(block, head)));
     }
@@ -78,7 +95,7 @@ void CpuOps::append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) {
   if (rows.size() <= kSplitTokens) {
     for (const RowRun& run : rows.runs) {
       for (int64_t head = 0; head < layout.kv_heads; ++head)
-        append_rows(head, run, run.first_row, run.first_row + run.rows);
+        append_rows(head, run, run.first_row, run.first_row + run.rows, 0);
     }
     return;
   }
@@ -91,7 +108,7 @@ void CpuOps::append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) {
   int64_t blocks = 0;
   for (const RowRun& run : rows.runs) blocks += blocks_of(run);
   TaskCounter tasks(layout.kv_heads * blocks);
-  pool_.run([&](int) {
+  pool_.run([&](int thread) {
     int64_t task, end;
     while (tasks.next(task, end)) {
       int64_t block = task / layout.kv_heads;
@@ -101,7 +118,7 @@ void CpuOps::append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) {
       const int64_t first = (first_block(run) + block) * kKvBlockPositions;
       const auto begin = rows.positions.begin() + run.first_row, behind = begin + run.rows;
       append_rows(task % layout.kv_heads, run, std::lower_bound(begin, behind, first) - rows.positions.begin(),
-                  std::lower_bound(begin, behind, first + kKvBlockPositions) - rows.positions.begin());
+                  std::lower_bound(begin, behind, first + kKvBlockPositions) - rows.positions.begin(), thread);
     }
   });
 }

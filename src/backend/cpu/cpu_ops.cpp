@@ -110,6 +110,7 @@ const CpuOps::RopeTable& CpuOps::rope_table(std::span<const int32_t> positions, 
     rope_table_count_ = 0;  // more kinds of rows and ropes than expected: only slower
   RopeTable& table = rope_tables_[rope_table_count_++];
   const auto pairs = static_cast<int64_t>(rope.inverse_frequency.size());
+  INGLE_CHECK(rope.rotated == 2 * pairs);
   const auto rows = static_cast<int64_t>(positions.size());
   table = {positions.data(), rows, &rope, step_arena_.allocate_array<float>(rows * pairs),
            step_arena_.allocate_array<float>(rows * pairs)};
@@ -125,19 +126,22 @@ const CpuOps::RopeTable& CpuOps::rope_table(std::span<const int32_t> positions, 
   return table;
 }
 
+void CpuOps::turn(float* head, const RopeTable& table, int64_t row) const noexcept {
+  const int64_t pairs = table.rope->rotated / 2;
+  const auto kernel = table.rope->pairs == Rope::Pairs::kAdjacent ? kernels_.rope_adjacent : kernels_.rope_halves;
+  kernel(head, table.cos + row * pairs, table.sin + row * pairs, pairs);
+}
+
 void CpuOps::rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) {
   if (x.empty() || rope.rotated == 0) return;
   const int64_t heads = x.shape[1], head_dim = x.shape[2];
   INGLE_CHECK(x.shape.rank == 3 && x.rows() == static_cast<int64_t>(positions.size()));
-  INGLE_CHECK(rope.rotated <= head_dim && rope.rotated == 2 * static_cast<int64_t>(rope.inverse_frequency.size()));
+  INGLE_CHECK(rope.rotated <= head_dim);
   const Scope scope(*this, "rope", x.rows(), 2 * float_bytes(x.shape.elements()),
                     3.0 * static_cast<double>(x.shape.elements()));
   const RopeTable& table = rope_table(positions, rope);
-  const int64_t pairs = rope.rotated / 2;
-  const auto kernel = rope.pairs == Rope::Pairs::kAdjacent ? kernels_.rope_adjacent : kernels_.rope_halves;
   each_row(x.rows(), x.row_size(), [&](int64_t r) {
-    for (int64_t h = 0; h < heads; ++h)
-      kernel(x.row(r) + h * head_dim, table.cos + r * pairs, table.sin + r * pairs, pairs);
+    for (int64_t h = 0; h < heads; ++h) turn(x.row(r) + h * head_dim, table, r);
   });
   changed(x);
 }

@@ -33,7 +33,7 @@ class CpuOps final : public Ops {
   Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x, Into into) override;
   Tensor norm(const Norm& n, Tensor x, Into into) override;
   void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) override;
-  void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows) override;
+  void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows, const Rope* rope) override;
   Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) override;
   Tensor gather_rows(Tensor x, std::span<const int32_t> rows) override;
   void apply(const RowOp& op, Tensor x, const RowOperands& operands) override;
@@ -122,6 +122,7 @@ class CpuOps final : public Ops {
     float *cos, *sin;  // [rows][pairs]
   };
   const RopeTable& rope_table(std::span<const int32_t> positions, const Rope& rope);
+  void turn(float* head, const RopeTable& table, int64_t row) const noexcept;  // one head of one row, in place
   struct AttentionWork;
   void attention_queries(const AttentionWork& work, int64_t head, int64_t first, int64_t last, std::byte* q);
   void attention_span(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last,
