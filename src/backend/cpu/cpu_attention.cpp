@@ -261,7 +261,7 @@ void CpuOps::attention_block(const AttentionWork& work, const RowRun& run, int64
   attention_result(work, head, first, last, total);
 }
 
-// A run of few tokens: every span of every kv head is a task of its own; the merge follows.
+// A run of few tokens: every span of every kv head is a task of its own; the merge, where there are several, follows.
 void CpuOps::attention_split(const AttentionWork& work) {
   struct Split {
     const RowRun* run;
@@ -297,10 +297,14 @@ void CpuOps::attention_split(const AttentionWork& work) {
       attention_queries(work, head, run.first_row, run.first_row + run.rows, q);
       attention_span(work, run, head, run.first_row, run.first_row + run.rows, splits[i].first_span + span, q,
                      state(index, head), tiles);
+      if (splits[i].spans == 1)
+        attention_result(work, head, run.first_row, run.first_row + run.rows, state(index, head));
     }
+    if (spans == runs) return;  // nothing to merge, so nothing to wait for
     pool_.barrier();
     while (merges.next(task, end)) {
       const int64_t head = task % kv_heads, i = task / kv_heads;
+      if (splits[i].spans == 1) continue;
       int64_t index = 0;
       for (int64_t before = 0; before < i; ++before) index += splits[before].spans;
       const RowRun& run = *splits[i].run;

@@ -90,6 +90,12 @@ class CpuOps final : public Ops {
   // Panels, or units of hidden numbers, that a thread takes at a time: several of those that stream past few rows, so
   // that it reads one piece of memory; of others each is work enough.
   int64_t stream_chunk(int64_t total) const noexcept { return std::max<int64_t>(1, total / (8 * pool_.size())); }
+  struct ProductTasks {  // a list of products as tasks, one a panel
+    size_t scratch;      // bytes that a thread needs
+    int64_t chunk;       // panels that it takes at a time
+  };
+  ProductTasks product_tasks(std::span<const Product> products) const noexcept;
+  void product_task(const Product& p, int64_t panel, int thread);
   void run_products(std::span<const Product> products);  // one parallel region for all of them
   // acc[token][panel_rows] of one panel over tokens [first, last), which start and end at group borders. `slice` is
   // room for the expanded panel; unless `fresh` it still holds it.
@@ -104,7 +110,8 @@ class CpuOps final : public Ops {
   std::byte* thread_scratch(int thread) const noexcept {
     return scratch_.data() + static_cast<size_t>(thread) * scratch_per_thread_;
   }
-  void fused_gated(std::span<const GatedJob> jobs, Activation act);  // one parallel region for all of them
+  // One parallel region for all of them, and for the products that read what they give.
+  void fused_gated(std::span<const GatedJob> jobs, Activation act, std::span<const Product> then = {});
   void gated_unit(const GatedJob& job, int64_t unit, Activation act, const GatedRoom& room, std::byte* scratch);
   struct ExpertRows;
   struct ExpertInputs;

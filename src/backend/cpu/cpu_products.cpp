@@ -71,12 +71,7 @@ void CpuOps::quantize_rows(QuantizedRows& q, const float* x) {
     kernels_.quantize(x + g * q.tile / q.terms * row_size, row_size, q.group_tokens(g) / q.terms, q.terms, q.blocks,
                       q.at(g, 0));
   };
-  if (q.groups() == 1) return group(0);
-  TaskCounter tasks(q.groups());
-  pool_.run([&](int) {
-    int64_t begin, end;
-    while (tasks.next(begin, end)) group(begin);
-  });
+  each_row(q.groups(), q.tile / q.terms * row_size, group);
 }
 
 CpuOps::Product CpuOps::product(const Linear& w, const Tensor& x, float* out, bool add) {
@@ -179,7 +174,19 @@ void CpuOps::store_panel(const Product& p, int64_t panel, int64_t first, int64_t
                  p.w->rows, p.add);
 }
 
-void CpuOps::run_products(std::span<const Product> products) {
+// One panel on all rows.
+void CpuOps::product_task(const Product& p, int64_t panel, int thread) {
+  std::byte* slice = thread_scratch(thread);
+  auto* acc = reinterpret_cast<float*>(slice + aligned(slice_bytes(*p.w, kernels_.panel_rows)));
+  const int64_t block = token_block(p);
+  for (int64_t first = 0; first < p.rows; first += block) {
+    const int64_t last = std::min(first + block, p.rows);
+    panel_product(p, panel, first, last, acc, slice, first == 0);
+    store_panel(p, panel, first, last, acc);
+  }
+}
+
+CpuOps::ProductTasks CpuOps::product_tasks(std::span<const Product> products) const noexcept {
   const int panel_rows = kernels_.panel_rows;
   size_t scratch = 0;
   int64_t total = 0;
@@ -190,21 +197,15 @@ void CpuOps::run_products(std::span<const Product> products) {
     total += p.w->panels(panel_rows);
     streams &= p.streams();
   }
-  need_scratch(scratch);
+  return {scratch, streams ? stream_chunk(total) : 1};
+}
+
+void CpuOps::run_products(std::span<const Product> products) {
+  const ProductTasks tasks = product_tasks(products);
+  need_scratch(tasks.scratch);
   each_task(
-      pool_, products.size(), streams ? stream_chunk(total) : 1,
-      [&](size_t i) { return products[i].w->panels(panel_rows); },
-      [&](size_t i, int64_t panel, int thread) {
-        const Product& p = products[i];
-        std::byte* slice = thread_scratch(thread);
-        auto* acc = reinterpret_cast<float*>(slice + aligned(slice_bytes(*p.w, panel_rows)));
-        const int64_t block = token_block(p);
-        for (int64_t first = 0; first < p.rows; first += block) {
-          const int64_t last = std::min(first + block, p.rows);
-          panel_product(p, panel, first, last, acc, slice, first == 0);
-          store_panel(p, panel, first, last, acc);
-        }
-      });
+      pool_, products.size(), tasks.chunk, [&](size_t i) { return products[i].w->panels(kernels_.panel_rows); },
+      [&](size_t i, int64_t panel, int thread) { product_task(products[i], panel, thread); });
 }
 
 Tensor CpuOps::linear(const Linear& w, Tensor x, Into into) {
@@ -269,9 +270,8 @@ void CpuOps::gated_product(const Linear& gate, const Linear& up, const Linear& d
     QuantizedRows hidden(x.rows(), d.columns, down.fine, kernels_.tile_tokens);
     hidden.data = arena_.allocate_array<uint8_t>(static_cast<int64_t>(hidden.bytes()));
     const GatedJob job{product(gate, x, nullptr, false), product(up, x, nullptr, false), &hidden};
-    fused_gated({&job, 1}, act);
     const Product last{&d, down.bias, x.rows(), nullptr, &hidden, out, add};
-    run_products({&last, 1});
+    fused_gated({&job, 1}, act, {&last, 1});
     return;
   }
   Tensor gates = make_tensor({x.rows(), g.rows}), ups = make_tensor({x.rows(), g.rows});
@@ -284,7 +284,7 @@ void CpuOps::gated_product(const Linear& gate, const Linear& up, const Linear& d
   run_products({&last, 1});
 }
 
-void CpuOps::fused_gated(std::span<const GatedJob> jobs, Activation act) {
+void CpuOps::fused_gated(std::span<const GatedJob> jobs, Activation act, std::span<const Product> then) {
   GatedRoom room{};
   int64_t total = 0;
   bool streams = true;
@@ -300,10 +300,22 @@ void CpuOps::fused_gated(std::span<const GatedJob> jobs, Activation act) {
     streams &= job.gate.streams();
   }
   const int panels = 2 * 32 / kernels_.panel_rows;
-  need_scratch(static_cast<size_t>(panels) * (room.slice + room.results) + room.numbers);
-  each_task(
-      pool_, jobs.size(), streams ? stream_chunk(total) : 1, [&](size_t j) { return jobs[j].hidden->blocks; },
-      [&](size_t j, int64_t unit, int thread) { gated_unit(jobs[j], unit, act, room, thread_scratch(thread)); });
+  const ProductTasks last = product_tasks(then);
+  need_scratch(std::max(static_cast<size_t>(panels) * (room.slice + room.results) + room.numbers, last.scratch));
+  const auto units = [&](size_t j) { return jobs[j].hidden->blocks; };
+  const auto unit_task = [&](size_t j, int64_t unit, int thread) {
+    gated_unit(jobs[j], unit, act, room, thread_scratch(thread));
+  };
+  TaskList hidden(jobs.size(), streams ? stream_chunk(total) : 1, units, unit_task);
+  if (then.empty()) return hidden.run(pool_);
+  const auto panels_of = [&](size_t i) { return then[i].w->panels(kernels_.panel_rows); };
+  const auto panel_task = [&](size_t i, int64_t panel, int thread) { product_task(then[i], panel, thread); };
+  TaskList results(then.size(), last.chunk, panels_of, panel_task);
+  pool_.run([&](int thread) {
+    hidden.work(thread);
+    pool_.barrier();
+    results.work(thread);
+  });
 }
 
 // A unit is 32 hidden numbers, one block of the rows that `down` reads: as many panels of gate and of up as that takes.
