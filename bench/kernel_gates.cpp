@@ -201,7 +201,7 @@ class Kernels {
 
   void int_format(const IntFormat& format) {
     const std::vector<std::byte> file = file_rows(format_of(format.type), kRows, kColumns);
-    WeightMemory memory;
+    MatrixStorage memory;
     const auto m =
         pack_matrix("w", {file.data(), format.type, {kRows, kColumns}}, kernels_, Precision::kDefault, memory, pool_);
     if (m->int_format == nullptr) return;

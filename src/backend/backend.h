@@ -206,7 +206,8 @@ class Ops {
 
 class ThreadPool;
 
-enum class WeightPlace { kPacked, kMapped };
+// When a weight takes the layout that kernels read: once, in memory of its own, or a part of it whenever it is used.
+enum class Packing { kAtLoad, kPerUse };
 
 // A device. Outlives everything made by it. pack() and make_ops() may be called from one thread at a time.
 class Backend {
@@ -215,10 +216,9 @@ class Backend {
   virtual std::string_view name() const noexcept = 0;  // "cpu"
   virtual std::string description() const = 0;         // "avx512_vnni, 2 threads"
   // Copies a weight into the device's layout. Any format; throws Error{kUnsupported} naming the tensor for one it
-  // cannot use. With kMapped nothing is copied: a part is packed whenever it is used, slowly;
-  // the view must outlive the matrix.
+  // cannot use. With kPerUse nothing is copied, products are slow, and the view must outlive the matrix.
   virtual std::unique_ptr<Matrix> pack(std::string name, const ConstTensorView& w,
-                                       WeightPlace place = WeightPlace::kPacked) = 0;
+                                       Packing packing = Packing::kAtLoad) = 0;
   // Keeps the rows as they are in the file, to be read row by row (embedding tables); the view must outlive it.
   virtual std::unique_ptr<Matrix> table(std::string name, const ConstTensorView& w) = 0;
   // Sizes of a cache block for this device. Throws Error{kUnsupported} for a cache type it has no kernels for.

@@ -31,8 +31,8 @@ std::optional<ConstTensorView> WeightLoader::find(const std::string& name, const
 }
 
 const Matrix* WeightLoader::pack(const std::string& name, const ConstTensorView& w) {
-  store_.matrices.push_back(backend_.pack(name, w, options_.place));
-  if (options_.drop_pages && options_.place == WeightPlace::kPacked) file_.drop(w);
+  store_.matrices.push_back(backend_.pack(name, w, options_.packing));
+  if (options_.drop_pages && options_.packing == Packing::kAtLoad) file_.drop(w);
   advance(w);
   return store_.matrices.back().get();
 }

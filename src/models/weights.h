@@ -29,7 +29,7 @@ struct LoadOptions {
   std::function<bool(double fraction)> progress;  // of the bytes of all tensors; false cancels
   std::function<void(std::string_view)> warn;
   bool drop_pages = true;  // what is packed is not needed in the mapping any more
-  WeightPlace place = WeightPlace::kPacked;
+  Packing packing = Packing::kAtLoad;
 };
 
 // Everything that is being loaded from one file; made once, seen through Weights.

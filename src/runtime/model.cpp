@@ -55,22 +55,21 @@ ModelInfo describe_model(const GgufFile& file) {
 namespace {
 
 // Whether weights stay in the file. Their packed size is planned only where it could matter.
-WeightPlace choose_place(Engine& engine, const GgufFile& file, WeightMemory wanted) {
-  if (wanted != WeightMemory::kAuto)
-    return wanted == WeightMemory::kMapped ? WeightPlace::kMapped : WeightPlace::kPacked;
+Packing choose_packing(Engine& engine, const GgufFile& file, WeightMemory wanted) {
+  if (wanted != WeightMemory::kAuto) return wanted == WeightMemory::kMapped ? Packing::kPerUse : Packing::kAtLoad;
   const uint64_t available = Engine::machine().available_bytes;
   const auto fits = [&](uint64_t bytes) { return bytes + bytes / 20 <= available; };  // something for everything else
-  if (available == 0 || fits(2 * file.file_bytes())) return WeightPlace::kPacked;
+  if (available == 0 || fits(2 * file.file_bytes())) return Packing::kAtLoad;
   PlanningBackend planning(*engine.impl().backend);
   const LoadedModel planned = load_model(file, planning, {.progress = {}, .warn = {}, .drop_pages = false});
   const uint64_t bytes = planned.weights->bytes();
-  if (fits(bytes)) return WeightPlace::kPacked;
+  if (fits(bytes)) return Packing::kAtLoad;
   engine.impl().log(LogLevel::kWarning,
                     fmt::format("{}: packed weights take {:.1f} GB and {:.1f} GB of memory are available: they stay in "
                                 "the mapped file, which is slow (a smaller quantisation would fit; --weights packed "
                                 "tries it anyway)",
                                 file.path(), static_cast<double>(bytes) * 1e-9, static_cast<double>(available) * 1e-9));
-  return WeightPlace::kMapped;
+  return Packing::kPerUse;
 }
 
 }  // namespace
@@ -80,9 +79,9 @@ Model::Impl::Impl(Engine& engine_, GgufFile opened, const ModelOptions& options)
   // The model first: of a file that is none, that is what one wants to hear.
   if (!options.vocabulary_only) {
     const auto warn = [this](std::string_view text) { engine->impl().log(LogLevel::kWarning, text); };
-    loaded =
-        load_model(file, backend(),
-                   {.progress = options.progress, .warn = warn, .place = choose_place(engine_, file, options.weights)});
+    loaded = load_model(
+        file, backend(),
+        {.progress = options.progress, .warn = warn, .packing = choose_packing(engine_, file, options.weights)});
   }
   tokenizer = Tokenizer::create(load_vocabulary(file));
   for (const std::string& note : tokenizer->notes()) {

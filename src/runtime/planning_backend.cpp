@@ -23,12 +23,12 @@ std::unique_ptr<Matrix> describe(std::string name, const ConstTensorView& w, siz
 }  // namespace
 
 // A few rows are really packed: how many bytes a row takes is the backend's business.
-std::unique_ptr<Matrix> PlanningBackend::pack(std::string name, const ConstTensorView& w, WeightPlace place) {
+std::unique_ptr<Matrix> PlanningBackend::pack(std::string name, const ConstTensorView& w, Packing packing) {
   constexpr int64_t kSampleRows = 64;
   const int64_t rows = w.shape.rows();
   ConstTensorView sample = w;
   sample.shape = {std::min(rows, kSampleRows), w.shape.columns()};
-  const std::unique_ptr<Matrix> packed = real_.pack(name, sample, place);
+  const std::unique_ptr<Matrix> packed = real_.pack(name, sample, packing);
   const double row_bytes = static_cast<double>(packed->bytes) / static_cast<double>(sample.shape.rows());
   return describe(name, w, static_cast<size_t>(row_bytes * static_cast<double>(rows)), packed->input_bytes,
                   packed->product_bits);

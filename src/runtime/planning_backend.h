@@ -12,7 +12,7 @@ class PlanningBackend : public Backend {
 
   std::string_view name() const noexcept override { return real_.name(); }
   std::string description() const override { return real_.description(); }
-  std::unique_ptr<Matrix> pack(std::string name, const ConstTensorView& w, WeightPlace place) override;
+  std::unique_ptr<Matrix> pack(std::string name, const ConstTensorView& w, Packing packing) override;
   std::unique_ptr<Matrix> table(std::string name, const ConstTensorView& w) override;
   KvLayout kv_layout(DType k_type, DType v_type, int64_t kv_heads, int64_t k_dim, int64_t v_dim) const override {
     return real_.kv_layout(k_type, v_type, kv_heads, k_dim, v_dim);

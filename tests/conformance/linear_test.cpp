@@ -204,7 +204,7 @@ TEST_P(LinearTest, MappedWeightsGiveTheSameBitsAsPackedOnes) {
     for (int64_t columns : {576, 768, 2304}) {
       if (columns % block != 0 || (columns % 256 == 0) != (block > 64)) continue;
       const Weights w(type, 45, columns, 4);
-      const auto packed = backend->pack("w", w.view()), mapped = backend->pack("w", w.view(), WeightPlace::kMapped);
+      const auto packed = backend->pack("w", w.view()), mapped = backend->pack("w", w.view(), Packing::kPerUse);
       EXPECT_EQ(mapped->bytes, 0u) << mapped->layout;
       if (!takes_int8(*packed)) continue;  // rows that are decoded per use are summed in another order
       Rows x(49, columns, 5);

@@ -25,8 +25,8 @@ class CpuBackend final : public Backend {
   std::string description() const override {
     return fmt::format("{}, {} thread{}", kernels_.name, pool_.size(), pool_.size() == 1 ? "" : "s");
   }
-  std::unique_ptr<Matrix> pack(std::string name, const ConstTensorView& w, WeightPlace place) override {
-    if (place == WeightPlace::kMapped) return map_matrix(std::move(name), w, kernels_, precision_);
+  std::unique_ptr<Matrix> pack(std::string name, const ConstTensorView& w, Packing packing) override {
+    if (packing == Packing::kPerUse) return map_matrix(std::move(name), w, kernels_, precision_);
     return pack_matrix(std::move(name), w, kernels_, precision_, memory_, pool_);
   }
   std::unique_ptr<Matrix> table(std::string name, const ConstTensorView& w) override {
@@ -59,7 +59,7 @@ class CpuBackend final : public Backend {
 
   const CpuKernels& kernels_;
   const Precision precision_;
-  WeightMemory memory_;
+  MatrixStorage memory_;
   ThreadPool pool_;
 };
 

@@ -38,7 +38,7 @@ void set_int_format(CpuMatrix& m, const IntFormat& format, int panel_rows) {
   m.panel_bytes = format.packed_bytes_per_row(m.blocks()) * static_cast<size_t>(panel_rows);
 }
 
-void pack_ints(CpuMatrix& m, const ConstTensorView& w, int panel_rows, WeightMemory& memory, ThreadPool& pool) {
+void pack_ints(CpuMatrix& m, const ConstTensorView& w, int panel_rows, MatrixStorage& memory, ThreadPool& pool) {
   const int64_t panels = m.panels(panel_rows);
   m.storage = memory.allocate(m.panel_bytes * static_cast<size_t>(panels));
   TaskCounter tasks(panels, 4);
@@ -66,7 +66,7 @@ void store_float(DType type, float x, std::byte* out) {
 }
 
 void pack_floats(CpuMatrix& m, const ConstTensorView& w, const FloatFormat& format, int panel_rows,
-                 WeightMemory& memory, ThreadPool& pool) {
+                 MatrixStorage& memory, ThreadPool& pool) {
   m.float_format = &format;
   const size_t size = float_bytes(format.type);
   m.panel_bytes = size * static_cast<size_t>(panel_rows) * static_cast<size_t>(m.columns);
@@ -127,7 +127,7 @@ constexpr size_t kWeightPiece = size_t{64} << 20;
 
 }  // namespace
 
-WeightMemory::Part WeightMemory::allocate(size_t bytes) {
+MatrixStorage::Part MatrixStorage::allocate(size_t bytes) {
   const size_t rounded = (bytes + 63) & ~size_t{63};
   if (piece_ == nullptr || used_ + rounded > piece_->size()) {
     piece_ = std::make_shared<AlignedBuffer>(std::max(rounded, kWeightPiece));
@@ -139,7 +139,7 @@ WeightMemory::Part WeightMemory::allocate(size_t bytes) {
 }
 
 std::unique_ptr<CpuMatrix> pack_matrix(std::string name, const ConstTensorView& w, const CpuKernels& kernels,
-                                       Precision precision, WeightMemory& memory, ThreadPool& pool) {
+                                       Precision precision, MatrixStorage& memory, ThreadPool& pool) {
   auto m = describe_matrix(std::move(name), w);
   const int panel_rows = kernels.panel_rows;
   if (precision == Precision::kExact && !is_float(w.type)) {

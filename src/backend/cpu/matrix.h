@@ -10,7 +10,7 @@ namespace ingle::cpu {
 
 // Memory for many matrices from few large pieces, so that small matrices lie on huge pages too. A piece goes when the
 // last matrix in it goes: that is why matrices share it.
-class WeightMemory {
+class MatrixStorage {
  public:
   struct Part {
     std::shared_ptr<const AlignedBuffer> piece;
@@ -30,8 +30,8 @@ class CpuMatrix final : public Matrix {
  public:
   const IntFormat* int_format = nullptr;
   const FloatFormat* float_format = nullptr;
-  ConstTensorView file_rows;   // set when the rows stay as in the file
-  WeightMemory::Part storage;  // panels, or the copied rows
+  ConstTensorView file_rows;    // set when the rows stay as in the file
+  MatrixStorage::Part storage;  // panels, or the copied rows
   size_t panel_bytes = 0;
 
   int64_t blocks() const noexcept { return columns / 32; }
@@ -47,7 +47,7 @@ class CpuMatrix final : public Matrix {
 // Packs a weight for products. Quantised formats with a packed kernel keep their size; others become f16 (f32 where f16
 // would overflow). With kExact quantised weights stay as in the file and are decoded where they are used.
 std::unique_ptr<CpuMatrix> pack_matrix(std::string name, const ConstTensorView& w, const CpuKernels& kernels,
-                                       Precision precision, WeightMemory& memory, ThreadPool& pool);
+                                       Precision precision, MatrixStorage& memory, ThreadPool& pool);
 // The same without a copy, for a model that memory does not hold packed.
 std::unique_ptr<CpuMatrix> map_matrix(std::string name, const ConstTensorView& w, const CpuKernels& kernels,
                                       Precision precision);
