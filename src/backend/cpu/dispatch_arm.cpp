@@ -10,6 +10,7 @@ namespace ingle::cpu {
 // an unnamed one.)
 // clang-format off
 constexpr IsaEntry kEntries[] = {
+    {"neon_i8mm", &CpuFeatures::neon_i8mm, [] { extern IsaKernels neon_i8mm_kernels; return neon_i8mm_kernels; }()},
     {"neon_dotprod", &CpuFeatures::neon_dotprod, [] { extern IsaKernels neon_dotprod_kernels; return neon_dotprod_kernels; }()},
     {"scalar", nullptr, [] { extern IsaKernels scalar_kernels; return scalar_kernels; }()},
 };
@@ -19,6 +20,7 @@ CpuFeatures detect_features() noexcept {
   CpuFeatures f;
   const unsigned long capabilities = getauxval(AT_HWCAP);
   f.neon_dotprod = (capabilities & HWCAP_ASIMDDP) && (capabilities & HWCAP_ASIMDHP);
+  f.neon_i8mm = f.neon_dotprod && (getauxval(AT_HWCAP2) & HWCAP2_I8MM);
   return f;
 }
 

@@ -14,6 +14,7 @@ std::string describe(const CpuFeatures& features) {
   append(features.avx512, "avx512");
   append(features.avx512_vnni, "avx512_vnni");
   append(features.neon_dotprod, "neon_dotprod");
+  append(features.neon_i8mm, "neon_i8mm");
   return text.empty() ? "none" : text;
 }
 

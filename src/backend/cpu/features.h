@@ -12,6 +12,7 @@ struct CpuFeatures {
   bool avx512 = false;        // F, BW, DQ, VL, and avx2
   bool avx512_vnni = false;   // and avx512
   bool neon_dotprod = false;  // with half precision
+  bool neon_i8mm = false;     // and neon_dotprod
 };
 
 CpuFeatures detect_features() noexcept;

@@ -2,7 +2,7 @@
 //
 // Int8 product. A weight matrix is packed in panels of `panel_rows` rows, walked along k in blocks of 32. Activations
 // are quantised per block of 32 into groups of Y rows ("tokens"); one block of a group of Y tokens is, in one stream,
-//     int8   x[8][Y][4]     k = 4g .. 4g+3 of token y at [g][y]
+//     int8   x[8][Y][4]     k = 4g .. 4g+3 of token y at [g][y]; in some instruction sets x[4][Y][8] (panel.inl)
 //     float  d[Y]           scale: the value is d * x
 //     int32  neg_sum[Y]     -sum of the 32 x: with a shift, what an unsigned weight's offset costs
 //     float  s[Y]           d * sum: what a weight's minimum is multiplied by

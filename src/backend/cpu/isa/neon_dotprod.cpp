@@ -13,6 +13,7 @@ namespace {
 // Each builds on those before it.
 // clang-format off
 #include "backend/cpu/simd/neon_f32x4.inl"
+#include "backend/cpu/simd/neon_bytes.inl"
 #include "backend/cpu/simd/neon_dot.inl"
 #include "backend/cpu/kernels/all.inl"
 // clang-format on

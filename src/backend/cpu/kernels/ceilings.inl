@@ -9,6 +9,28 @@ INGLE_INLINE void hold(Vector& x) {
   asm volatile("" : INGLE_REGISTER(x));
 }
 
+// Of products that take two tokens at once.
+template <int kBits, int kSums>
+static int64_t pair_peak(Bytes w, Bytes x, int64_t repeats) noexcept {
+  PairDot<kBits> dot[kSums / 2];
+#pragma GCC unroll 16
+  for (auto& d : dot) {
+    d.start();
+    hold(d.low), hold(d.high);
+  }
+  for (int64_t r = 0; r < repeats; ++r) {
+#pragma GCC unroll 8
+    for (int g = 0; g < 8; ++g) {
+      hold(x);
+#pragma GCC unroll 16
+      for (auto& d : dot) d.step(w, w, x);
+    }
+  }
+#pragma GCC unroll 16
+  for (auto& d : dot) hold(d.low), hold(d.high);
+  return repeats * 8 * kSums * 2 * kVectorBytes;
+}
+
 // As a tile does it: eight steps to a block, the weight made ready once, every step on an activation of its own.
 template <int kBits, int kSums>
 static int64_t int_peak(int64_t repeats) noexcept {
@@ -19,6 +41,7 @@ static int64_t int_peak(int64_t repeats) noexcept {
   __builtin_memcpy(activation, kActivation, 4);
   Bytes w = broadcast4(kWeight), x = broadcast4(activation);
   hold(w);
+  if constexpr (kTokenPairs) return pair_peak<kBits, kSums>(w, x, repeats);
   const typename Dot::Weight weight = Dot::prepare(w);
   I32 sum[kSums];
 #pragma GCC unroll 16

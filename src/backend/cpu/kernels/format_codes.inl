@@ -23,7 +23,7 @@ static void expand_codes(const uint8_t* panel, int64_t blocks, uint8_t* expanded
       Codes codes;
       read(reinterpret_cast<const std::byte*>(unit + r * Format::kUnitBytesPerRow),
            static_cast<int>(b % Format::kUnitBlocks), codes);
-      for (int g = 0; g < 8; ++g) __builtin_memcpy(expanded + byte_place(r, 4 * g), codes.q + 4 * g, 4);
+      for (int g = 0; g < 8; ++g) __builtin_memcpy(expanded + expanded_place(r, 4 * g), codes.q + 4 * g, 4);
       scales[r] = codes.scale[0];
       scales[kPanelRows + r] = codes.scale[1];
     }
@@ -43,22 +43,22 @@ static void gemv_codes(const uint8_t* panel, int64_t blocks, const uint8_t* x, f
   for (int64_t b = 0; b < blocks; b += kChunk) {
     const int64_t count = blocks - b < kChunk ? blocks - b : kChunk;
     expand_codes<Format>(panel + b / Format::kUnitBlocks * Format::kUnitBytesPerRow * kPanelRows, count, expanded);
-    tile_panel<CodesArithmetic, Y>(expanded, count, x + b * kActivationBytes * Y, acc, b > 0);
+    tile_of<CodesArithmetic, Y>()(expanded, count, x + b * kActivationBytes * Y, acc, b > 0);
   }
 }
 
 template <class Format>
 constexpr IntFormat codes_format(const char* name) {
   using A = CodesArithmetic;
-  return {.type = Format::kType,
-          .name = name,
-          .bits = A::kBits,
-          .unit_blocks = Format::kUnitBlocks,
-          .unit_bytes_per_row = Format::kUnitBytesPerRow,
-          .pack = pack_panel<Format>,
-          .gemv = {gemv_codes<Format, 1>, gemv_codes<Format, 2>, gemv_codes<Format, 3>, gemv_codes<Format, 4>},
-          .expand = expand_codes<Format>,
-          .expanded_bytes_per_row = expanded_bytes_per_row<A>(),
-          .tile = {tile_panel<A, 1>, tile_panel<A, 2>, tile_panel<A, 3>, tile_panel<A, 4>, tile_panel<A, 5>,
-                   tile_panel<A, 6>}};
+  return {
+      .type = Format::kType,
+      .name = name,
+      .bits = A::kBits,
+      .unit_blocks = Format::kUnitBlocks,
+      .unit_bytes_per_row = Format::kUnitBytesPerRow,
+      .pack = pack_panel<Format>,
+      .gemv = {gemv_codes<Format, 1>, gemv_codes<Format, 2>, gemv_codes<Format, 3>, gemv_codes<Format, 4>},
+      .expand = expand_codes<Format>,
+      .expanded_bytes_per_row = expanded_bytes_per_row<A>(),
+      .tile = {tile_of<A, 1>(), tile_of<A, 2>(), tile_of<A, 3>(), tile_of<A, 4>(), tile_of<A, 5>(), tile_of<A, 6>()}};
 }

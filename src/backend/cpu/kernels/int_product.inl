@@ -91,7 +91,7 @@ static void gemv_panel(const uint8_t* panel, int64_t blocks, const uint8_t* x, f
 #pragma GCC unroll 8
           for (int i = 0; i < kGroups; ++i) {
             const int g = part * kGroups + i;
-            const Bytes xs = broadcast4(x + (g * Y + y) * 4);
+            const Bytes xs = broadcast4(x + activation_place(g, y, Y));
 #pragma GCC unroll 4
             for (int v = 0; v < kPanelVectors; ++v) dot[v].step(Dot::prepare(q[g][v]), xs, i);
           }
@@ -115,6 +115,24 @@ constexpr size_t expanded_bytes_per_row() {
   return 32 + 4 * Format::kParts * (Format::kMinimum ? 2 : 1);
 }
 
+// Where weight k of panel row r stands in an expanded block: as packed, or, where products take two tokens (and two
+// rows) at once, [4][vector][row][8].
+INGLE_INLINE int expanded_place(int r, int k) {
+  if (!kTokenPairs) return byte_place(r, k);
+  return (k / 8 * kPanelVectors + r / kLanes) * 2 * kVectorBytes + r % kLanes * 8 + k % 8;
+}
+
+template <class Format>
+INGLE_INLINE void store_row_pairs(const Bytes (&q)[8][kPanelVectors], uint8_t* expanded) {
+  using Dot = PairDot<Format::kBits>;
+  for (int g = 0; g < 8; g += 2) {
+    for (int v = 0; v < kPanelVectors; ++v, expanded += 2 * kVectorBytes) {
+      store_vector(expanded, Dot::low_rows(q[g][v], q[g + 1][v]));
+      store_vector(expanded + kVectorBytes, Dot::high_rows(q[g][v], q[g + 1][v]));
+    }
+  }
+}
+
 template <class Format>
 static void expand_panel(const uint8_t* panel, int64_t blocks, uint8_t* expanded) noexcept {
   constexpr size_t kUnit = static_cast<size_t>(Format::kUnitBytesPerRow) * kPanelRows;
@@ -123,9 +141,13 @@ static void expand_panel(const uint8_t* panel, int64_t blocks, uint8_t* expanded
       Bytes q[8][kPanelVectors];
       BlockScales<Format> block;
       Format::unpack(panel, index, q, block);
-      for (int g = 0; g < 8; ++g) {
-        for (int v = 0; v < kPanelVectors; ++v) {
-          store_vector(expanded + (g * kPanelVectors + v) * kVectorBytes, q[g][v]);
+      if constexpr (kTokenPairs) {
+        store_row_pairs<Format>(q, expanded);
+      } else {
+        for (int g = 0; g < 8; ++g) {
+          for (int v = 0; v < kPanelVectors; ++v) {
+            store_vector(expanded + (g * kPanelVectors + v) * kVectorBytes, q[g][v]);
+          }
         }
       }
       float* scales = reinterpret_cast<float*>(expanded + 32 * kPanelRows);
@@ -182,7 +204,7 @@ static void tile_panel(const uint8_t* w, int64_t blocks, const uint8_t* x, float
           q[v] = Dot::prepare(load_bytes(w + (g * kPanelVectors + v) * kVectorBytes));
 #pragma GCC unroll 16
         for (int y = 0; y < Y; ++y) {
-          const Bytes xs = broadcast4(x + (g * Y + y) * 4);
+          const Bytes xs = broadcast4(x + activation_place(g, y, Y));
 #pragma GCC unroll 4
           for (int v = 0; v < kPanelVectors; ++v) dot[y][v].step(q[v], xs, i);
         }
@@ -214,19 +236,91 @@ static void tile_panel(const uint8_t* w, int64_t blocks, const uint8_t* x, float
   }
 }
 
+// The same where products take two tokens at once: the initial sums join at the end.
+template <class Format, int Y>
+static void tile_of_pairs(const uint8_t* w, int64_t blocks, const uint8_t* x, float* acc, bool resume) noexcept {
+  constexpr int kPairs = (Y + 1) / 2;         // the last may be half empty: what it reads and sums there is not used
+  constexpr int kSteps = 4 / Format::kParts;  // of eight k, in a part
+  F32 sum[Y][kPanelVectors];
+#pragma GCC unroll 16
+  for (int y = 0; y < Y; ++y) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kPanelVectors; ++v) sum[y][v] = resume ? load(acc + y * kPanelRows + v * kLanes) : zero();
+  }
+  for (int64_t b = 0; b < blocks; ++b) {
+    const TokenFactors<Format, Y> factors(x);
+    const float* scales = reinterpret_cast<const float*>(w + 32 * kPanelRows);
+#pragma GCC unroll 2
+    for (int part = 0; part < Format::kParts; ++part) {
+      PairDot<Format::kBits> dot[kPairs][kPanelVectors];
+#pragma GCC unroll 4
+      for (int p = 0; p < kPairs; ++p) {
+#pragma GCC unroll 4
+        for (int v = 0; v < kPanelVectors; ++v) dot[p][v].start();
+      }
+#pragma GCC unroll 4
+      for (int i = part * kSteps; i < (part + 1) * kSteps; ++i) {
+        Bytes xs[kPairs];
+#pragma GCC unroll 4
+        for (int p = 0; p < kPairs; ++p) xs[p] = load_bytes(x + activation_place(2 * i, 2 * p, Y));
+#pragma GCC unroll 4
+        for (int v = 0; v < kPanelVectors; ++v) {
+          const uint8_t* rows = w + (i * kPanelVectors + v) * 2 * kVectorBytes;
+          const Bytes low = load_bytes(rows), high = load_bytes(rows + kVectorBytes);
+#pragma GCC unroll 4
+          for (int p = 0; p < kPairs; ++p) dot[p][v].step(low, high, xs[p]);
+        }
+      }
+      BlockScales<Format> block;
+#pragma GCC unroll 4
+      for (int v = 0; v < kPanelVectors; ++v) {
+        block.scale[part][v] = load(scales + part * kPanelRows + v * kLanes);
+        if constexpr (Format::kMinimum) {
+          block.minimum[part][v] = load(scales + (Format::kParts + part) * kPanelRows + v * kLanes);
+        }
+      }
+#pragma GCC unroll 16
+      for (int y = 0; y < Y; ++y) {
+        const I32 initial = factors.initial(y, part);
+#pragma GCC unroll 4
+        for (int v = 0; v < kPanelVectors; ++v) {
+          const I32 total = dot[y / 2][v].finish(y % 2, initial);
+          sum[y][v] = add_part(sum[y][v], total, block, factors, y, part, v);
+        }
+      }
+    }
+    w += expanded_bytes_per_row<Format>() * kPanelRows;
+    x += kActivationBytes * Y;
+  }
+#pragma GCC unroll 16
+  for (int y = 0; y < Y; ++y) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kPanelVectors; ++v) store(acc + y * kPanelRows + v * kLanes, sum[y][v]);
+  }
+}
+
+template <class Format, int Y>
+constexpr auto tile_of() {
+  if constexpr (kTokenPairs) {
+    return tile_of_pairs<Format, Y>;
+  } else {
+    return tile_panel<Format, Y>;
+  }
+}
+
 template <class Format, class A = ArithmeticOf<Format>>
 constexpr IntFormat int_format() {
-  return {.type = Format::kType,
-          .name = Format::kName,
-          .bits = Format::kBits,
-          .unit_blocks = Format::kUnitBlocks,
-          .unit_bytes_per_row = Format::kUnitBytesPerRow,
-          .pack = pack_panel<Format>,
-          .gemv = {gemv_panel<Format, 1>, gemv_panel<Format, 2>, gemv_panel<Format, 3>, gemv_panel<Format, 4>},
-          .expand = expand_panel<Format>,
-          .expanded_bytes_per_row = expanded_bytes_per_row<Format>(),
-          .tile = {tile_panel<A, 1>, tile_panel<A, 2>, tile_panel<A, 3>, tile_panel<A, 4>, tile_panel<A, 5>,
-                   tile_panel<A, 6>}};
+  return {
+      .type = Format::kType,
+      .name = Format::kName,
+      .bits = Format::kBits,
+      .unit_blocks = Format::kUnitBlocks,
+      .unit_bytes_per_row = Format::kUnitBytesPerRow,
+      .pack = pack_panel<Format>,
+      .gemv = {gemv_panel<Format, 1>, gemv_panel<Format, 2>, gemv_panel<Format, 3>, gemv_panel<Format, 4>},
+      .expand = expand_panel<Format>,
+      .expanded_bytes_per_row = expanded_bytes_per_row<Format>(),
+      .tile = {tile_of<A, 1>(), tile_of<A, 2>(), tile_of<A, 3>(), tile_of<A, 4>(), tile_of<A, 5>(), tile_of<A, 6>()}};
 }
 
 // One row of a group at one block: 32 numbers times `steps` as bytes, and their scale.
@@ -235,7 +329,7 @@ INGLE_INLINE void store_quantized(const F32 (&v)[32 / kLanes], F32 steps, float 
   alignas(64) int8_t q[32];
   for (int i = 0; i < 32 / kLanes; ++i) store_bytes(q + i * kLanes, to_int(mul(v[i], steps)));
   asm("" : "+m"(q));  // words come from memory: taking them out of a vector costs two of the busiest operations each
-  for (int g = 0; g < 8; ++g) __builtin_memcpy(group + (g * rows + y) * 4, q + 4 * g, 4);
+  for (int g = 0; g < 8; ++g) __builtin_memcpy(group + activation_place(g, y, rows), q + 4 * g, 4);
   const int32_t low = sum_of_16(q), sum = low + sum_of_16(q + 16);
   const int32_t negative = -sum, negative_low = -low;
   const float scaled = scale * static_cast<float>(sum);

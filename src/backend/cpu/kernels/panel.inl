@@ -32,6 +32,16 @@ INGLE_INLINE int byte_place(int r, int k) {
   return ((k / 4) * kPanelVectors + r / kLanes) * kVectorBytes + (r % kLanes) * 4 + k % 4;
 }
 
+// Where groups g of four k of row y stand in the bytes of a block of activations: [8][rows][4], or, where products take
+// two tokens at once, [4][rows][8].
+INGLE_INLINE int activation_place(int g, int y, int rows) {
+  return kTokenPairs ? (g / 2 * rows + y) * 8 + g % 2 * 4 : (g * rows + y) * 4;
+}
+
+// With kTokenPairs, a vocabulary's product of four rows and two tokens.
+template <int kBits>
+struct PairDot;
+
 // Nibbles: groups g and g + 4 share the bytes of group g.
 INGLE_INLINE void place_nibbles(const uint8_t* q, int r, uint8_t* out) {
   for (int k = 0; k < 16; ++k) out[byte_place(r, k)] = static_cast<uint8_t>(q[k] | (q[k + 16] << 4));

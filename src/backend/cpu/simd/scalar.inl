@@ -13,6 +13,7 @@ constexpr int kLanes = 8;
 constexpr int kPanelVectors = 1;
 constexpr int kTileTokens = 4;
 constexpr bool kByteUnsigned = false;
+constexpr bool kTokenPairs = false;
 constexpr bool kFewBitsAreFaster = false;
 constexpr bool kPairsAreFast = true;
 

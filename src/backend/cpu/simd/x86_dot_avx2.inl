@@ -5,6 +5,7 @@
 constexpr int kPanelVectors = 2;
 constexpr int kTileTokens = 4;
 constexpr bool kByteUnsigned = false;
+constexpr bool kTokenPairs = false;
 constexpr bool kFewBitsAreFaster = true;
 constexpr bool kPairsAreFast = true;
 

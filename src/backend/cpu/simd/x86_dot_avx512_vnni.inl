@@ -3,6 +3,7 @@
 constexpr int kPanelVectors = 2;  // 32 rows: a broadcast activation serves two products
 constexpr int kTileTokens = 6;    // 12 integer and 12 float accumulators, 3 for operands: 27 of 32 registers
 constexpr bool kByteUnsigned = true;
+constexpr bool kTokenPairs = false;
 constexpr bool kFewBitsAreFaster = false;
 constexpr bool kPairsAreFast = true;
 

@@ -2,6 +2,7 @@
 constexpr int kPanelVectors = 2;
 constexpr int kTileTokens = 4;
 constexpr bool kByteUnsigned = true;
+constexpr bool kTokenPairs = false;
 constexpr bool kFewBitsAreFaster = false;
 constexpr bool kPairsAreFast = true;
 
