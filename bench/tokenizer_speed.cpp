@@ -14,6 +14,7 @@
 
 #include "gguf/gguf.h"
 #include "models/vocabulary.h"
+#include "text/hf_tokenizer.h"
 #include "text/tokenizer.h"
 
 namespace {
@@ -45,7 +46,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const auto tokenizer = Tokenizer::create(load_vocabulary(GgufFile::open(argv[1])));
+    const std::unique_ptr<const Tokenizer> tokenizer =
+        std::string_view(argv[1]).ends_with(".json") ? read_tokenizer_json(read(argv[1]))
+                                                     : Tokenizer::create(load_vocabulary(GgufFile::open(argv[1])));
     const std::vector<std::string> texts = documents(read(argv[2]));
     std::ofstream ids(argv[3], std::ios::binary);
     for (const std::string& text : texts) {

@@ -12,7 +12,7 @@
 
 namespace ingle {
 
-// Not thread-safe. 2 MiB once it is used.
+// Not thread-safe. 4 MiB once it is used.
 class WordCache {
  public:
   static constexpr size_t kLongestWord = 32;
@@ -81,7 +81,7 @@ class WordCache {
   }
 
  private:
-  static constexpr size_t kSlots = 1 << 15;
+  static constexpr size_t kSlots = 1 << 16;
 
   struct alignas(64) Slot {
     uint64_t parts[4] = {};
