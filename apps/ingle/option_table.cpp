@@ -17,13 +17,22 @@ constexpr Option kGeneral[] = {
     {.name = "help", .short_name = "h", .help = "Show this help and exit"},
 };
 
+constexpr Option kModelFile = {.name = "model",
+                               .short_name = "m",
+                               .kind = kFile,
+                               .value_name = "MODEL",
+                               .help = "GGUF file or catalogue name (smollm2), instead of the argument",
+                               .environment = "INGLE_MODEL"};
+constexpr Option kModelOnly[] = {kModelFile};
 constexpr Option kModel[] = {
-    {.name = "model",
-     .short_name = "m",
-     .kind = kFile,
-     .value_name = "MODEL",
-     .help = "GGUF file or catalogue name (smollm2), instead of the argument",
-     .environment = "INGLE_MODEL"},
+    kModelFile,
+    {.name = "pre-tokenizer",
+     .kind = kText,
+     .value_name = "NAME",
+     .fallback_note = "what the file says",
+     .help =
+         "How text is cut into words before byte-pair merging, as in tokenizer.ggml.pre: llama-bpe, qwen2, gpt-4o; a "
+         "name that is not known is refused with those that are"},
 };
 
 constexpr Option kThreads = {.name = "threads",
@@ -597,6 +606,7 @@ constexpr Option kConvert[] = {
 }  // namespace
 
 const OptionGroup kGeneralOptions{"General", kGeneral};
+const OptionGroup kModelFileOptions{"Model", kModelOnly};
 const OptionGroup kModelOptions{"Model", kModel};
 const OptionGroup kMachineOptions{"Machine", kMachine};
 const OptionGroup kContextOptions{"Context", kContext};

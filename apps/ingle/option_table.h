@@ -6,7 +6,8 @@
 namespace ingle::app {
 
 extern const OptionGroup kGeneralOptions;     // --help, --verbose
-extern const OptionGroup kModelOptions;       // --model
+extern const OptionGroup kModelFileOptions;   // --model
+extern const OptionGroup kModelOptions;       // and how its tokenizer is read
 extern const OptionGroup kMachineOptions;     // --threads, --isa, --exact
 extern const OptionGroup kContextOptions;     // --ctx-size, --batch-size, ...
 extern const OptionGroup kGenerationOptions;  // --predict, --stop, --ignore-eos, --special

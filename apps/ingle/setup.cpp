@@ -138,6 +138,7 @@ Model open_model(Engine& engine, const std::filesystem::path& path, const Argume
   const std::string name = printable(path.filename().string());
   return open_with_progress(engine, arguments, "loading " + name, "loaded " + name, [&](auto progress) {
     ModelOptions options{.vocabulary_only = vocabulary_only, .progress = progress};
+    if (arguments.syntax().find("pre-tokenizer")) options.pre_tokenizer = arguments.text("pre-tokenizer");
     if (arguments.syntax().find("weights")) {
       const std::string where = arguments.text("weights");
       options.weights = where == "auto"     ? WeightMemory::kAuto

@@ -31,6 +31,9 @@ struct ModelOptions {
   bool vocabulary_only = false;                   // tokenizer and template only; sessions cannot be made
   std::function<bool(double fraction)> progress;  // 0..1 while loading; returning false cancels (Error{kCancelled})
   WeightMemory weights = WeightMemory::kAuto;
+  // How text is cut into words before byte-pair merging, as in tokenizer.ggml.pre ("llama-bpe"), in place of what the
+  // file says; empty: what the file says. A name that is not known is refused with those that are.
+  std::string pre_tokenizer;
 };
 
 struct ModelInfo {

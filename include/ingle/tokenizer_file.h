@@ -17,6 +17,7 @@ namespace ingle {
 
 struct TokenizerFileOptions {
   std::function<void(LogLevel, std::string_view)> log;  // may be empty; called by open()
+  std::string pre_tokenizer;                            // as in ModelOptions; for GGUF files
 };
 
 // A token of a text, and the bytes of the text it stands for; begin == end for one that nothing in the text stands for.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+
 namespace ingle {
 namespace {
 
@@ -27,10 +29,18 @@ TokenKind kind_of(int64_t number) {
 
 }  // namespace
 
-Vocabulary load_vocabulary(const GgufFile& file) {
+Vocabulary load_vocabulary(const GgufFile& file, std::string_view pre_tokenizer) {
   Vocabulary v;
   v.model = file.get_string("tokenizer.ggml.model");
   v.pre = file.find_string("tokenizer.ggml.pre").value_or("");
+  if (!pre_tokenizer.empty()) {
+    if (v.model != "gpt2") {
+      throw_error(ErrorCode::kInvalidArgument,
+                  "pre-tokeniser \"{}\": tokenizer.ggml.model is \"{}\"; only \"gpt2\" has one to choose",
+                  pre_tokenizer, v.model);
+    }
+    v.pre = pre_tokenizer;
+  }
   v.name = file.find_string("general.name").value_or("");
   if (const auto tokens = file.find_strings("tokenizer.ggml.tokens")) v.tokens.assign(tokens->begin(), tokens->end());
   if (const auto merges = file.find_strings("tokenizer.ggml.merges")) v.merges.assign(merges->begin(), merges->end());

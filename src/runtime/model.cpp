@@ -83,7 +83,7 @@ Model::Impl::Impl(Engine& engine_, GgufFile opened, const ModelOptions& options)
         file, backend(),
         {.progress = options.progress, .warn = warn, .packing = choose_packing(engine_, file, options.weights)});
   }
-  tokenizer = Tokenizer::create(load_vocabulary(file));
+  tokenizer = Tokenizer::create(load_vocabulary(file, options.pre_tokenizer));
   for (const std::string& note : tokenizer->notes()) {
     engine->impl().log(LogLevel::kInfo, fmt::format("{}: {}", file.path(), note));
   }

@@ -38,10 +38,14 @@ std::string read_text(const fs::path& path) {
   return text;
 }
 
-std::unique_ptr<const Tokenizer> open_tokenizer(const fs::path& path) {
+std::unique_ptr<const Tokenizer> open_tokenizer(const fs::path& path, std::string_view pre_tokenizer) {
   std::error_code ignored;
   const fs::path json = fs::is_directory(path, ignored) ? path / "tokenizer.json" : path;
-  if (json.extension() != ".json" || is_gguf(json)) return Tokenizer::create(load_vocabulary(GgufFile::open(path)));
+  if (json.extension() != ".json" || is_gguf(json))
+    return Tokenizer::create(load_vocabulary(GgufFile::open(path), pre_tokenizer));
+  if (!pre_tokenizer.empty())
+    throw_error(ErrorCode::kInvalidArgument, "pre-tokeniser \"{}\": {} says itself how words are cut", pre_tokenizer,
+                json.native());
   if (!fs::exists(json, ignored)) throw_error(ErrorCode::kNotFound, "{}: no such file", json.native());
   const fs::path config = json.parent_path() / "tokenizer_config.json";
   return read_tokenizer_json(read_text(json), fs::exists(config, ignored) ? read_text(config) : "");
@@ -51,7 +55,7 @@ std::unique_ptr<const Tokenizer> open_tokenizer(const fs::path& path) {
 
 TokenizerFile TokenizerFile::open(const std::filesystem::path& path, TokenizerFileOptions options) {
   auto impl = std::make_unique<Impl>();
-  impl->tokenizer = open_tokenizer(path);
+  impl->tokenizer = open_tokenizer(path, options.pre_tokenizer);
   if (options.log) {
     for (const std::string& note : impl->tokenizer->notes())
       options.log(LogLevel::kInfo, fmt::format("{}: {}", path.native(), note));

@@ -11,29 +11,34 @@ namespace ingle {
 ByteTrie::ByteTrie(std::vector<Entry> entries) {
   std::stable_sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) { return a.text < b.text; });
   struct Range {
-    size_t begin, end, depth;
+    size_t begin, end;
   };
-  std::vector<Range> ranges{{0, entries.size(), 0}};  // by node
+  std::vector<Range> level{{0, entries.size()}}, next;  // the nodes of one depth, the last ones made
   nodes_.emplace_back();
   labels_.push_back(0);
-  for (size_t node = 0; node < ranges.size(); ++node) {
-    auto [begin, end, depth] = ranges[node];
-    if (begin < end && entries[begin].text.size() == depth) nodes_[node].value = entries[begin].value;
-    while (begin < end && entries[begin].text.size() == depth) ++begin;
-    nodes_[node].first_child = static_cast<uint32_t>(nodes_.size());
-    while (begin < end) {
-      const char byte = entries[begin].text[depth];
-      size_t next = begin;
-      while (next < end && entries[next].text[depth] == byte) ++next;
-      if (nodes_.size() >= std::numeric_limits<uint32_t>::max())
-        throw_error(ErrorCode::kInvalidFile, "vocabulary: its texts have more than {} bytes", nodes_.size());
-      if (node == kRoot) from_root_[static_cast<unsigned char>(byte)] = static_cast<uint32_t>(nodes_.size());
-      ++nodes_[node].children;
-      nodes_.emplace_back();
-      labels_.push_back(static_cast<unsigned char>(byte));
-      ranges.push_back({begin, next, depth + 1});
-      begin = next;
+  for (size_t depth = 0; !level.empty(); ++depth) {
+    next.clear();
+    size_t node = nodes_.size() - level.size();
+    for (auto [begin, end] : level) {
+      if (begin < end && entries[begin].text.size() == depth) nodes_[node].value = entries[begin].value;
+      while (begin < end && entries[begin].text.size() == depth) ++begin;
+      nodes_[node].first_child = static_cast<uint32_t>(nodes_.size());
+      while (begin < end) {
+        const char byte = entries[begin].text[depth];
+        size_t same = begin;
+        while (same < end && entries[same].text[depth] == byte) ++same;
+        if (nodes_.size() >= std::numeric_limits<uint32_t>::max())
+          throw_error(ErrorCode::kInvalidFile, "vocabulary: its texts have more than {} bytes", nodes_.size());
+        if (node == kRoot) from_root_[static_cast<unsigned char>(byte)] = static_cast<uint32_t>(nodes_.size());
+        ++nodes_[node].children;
+        nodes_.emplace_back();
+        labels_.push_back(static_cast<unsigned char>(byte));
+        next.push_back({begin, same});
+        begin = same;
+      }
+      ++node;
     }
+    std::swap(level, next);
   }
 }
 

@@ -38,6 +38,16 @@ class ByteTrie {
   }
   int32_t value(uint32_t node) const noexcept { return nodes_[node].value; }  // -1: no entry ends here
 
+  // For automata over the trie: nodes are numbered from the root down, level by level.
+  size_t nodes() const noexcept { return nodes_.size(); }
+  // visit(child, byte) for every child.
+  template <class Visit>
+  void children(uint32_t node, Visit&& visit) const {
+    for (uint32_t i = 0; i < nodes_[node].children; ++i) {
+      visit(nodes_[node].first_child + i, labels_[nodes_[node].first_child + i]);
+    }
+  }
+
   // visit(length, value) for every entry at the front of `text`, the shortest first.
   template <class Visit>
   void prefixes(std::string_view text, Visit&& visit) const {

@@ -2,6 +2,8 @@
 // To add a family: a row in table(); if its expression is new, a line above the rows.
 #include "text/pre_tokenizers.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <string>
 
@@ -149,7 +151,13 @@ PreTokenizer PreTokenizer::create(std::string_view pre) {
     for (const std::string& pattern : row.steps) steps.emplace_back(pattern, pattern == kDigitRun);
     return PreTokenizer(row.flags, std::move(steps));
   }
-  throw_error(ErrorCode::kUnsupported, "tokenizer.ggml.pre: \"{}\" is not a pre-tokeniser known here", pre);
+  std::vector<std::string_view> known = names();
+  std::sort(known.begin(), known.end());
+  throw_error(
+      ErrorCode::kUnsupported,
+      "tokenizer.ggml.pre: \"{}\" is not a pre-tokeniser known here; another can be chosen (--pre-tokenizer) if "
+      "it cuts the same words. Known are {}",
+      pre, fmt::join(known, ", "));
 }
 
 PreTokenizer PreTokenizer::with_flags(const PreTokenizerFlags& flags) && {
@@ -221,6 +229,12 @@ void PreTokenizer::split(std::string_view text, Scratch& scratch, std::vector<si
       begin = end;
     }
   }
+}
+
+std::vector<std::string_view> PreTokenizer::first_names() {
+  std::vector<std::string_view> all;
+  for (const Row& row : table()) all.push_back(row.names.substr(0, row.names.find(' ')));
+  return all;
 }
 
 std::vector<std::string_view> PreTokenizer::names() {

@@ -23,7 +23,7 @@ struct PreTokenizerFlags {
 // Immutable; may be used by many threads.
 class PreTokenizer {
  public:
-  // `pre` as in tokenizer.ggml.pre. Throws Error{kUnsupported} naming it.
+  // `pre` as in tokenizer.ggml.pre. Throws Error{kUnsupported} naming it and all that are known.
   static PreTokenizer create(std::string_view pre);
 
   // The same way of cutting with other flags.
@@ -48,6 +48,7 @@ class PreTokenizer {
 
   // Every name there is, for tests and listings.
   static std::vector<std::string_view> names();
+  static std::vector<std::string_view> first_names();  // one for each row of the table
 
  private:
   PreTokenizer(PreTokenizerFlags flags, std::vector<RegexSplitter> steps);

@@ -4,8 +4,7 @@
 // again what lies behind a match, which crafted tokens make quadratic.
 #include "text/special_tokens.h"
 
-#include <algorithm>
-#include <numeric>
+#include <string>
 
 #include "text/unicode.h"
 #include "text/utf8.h"
@@ -13,10 +12,19 @@
 namespace ingle {
 namespace {
 
-size_t total_bytes(const std::vector<SpecialToken>& tokens) {
+// The tokens from back to front; `pool` holds their bytes.
+std::vector<ByteTrie::Entry> reversed(const std::vector<SpecialToken>& tokens, std::string& pool) {
   size_t bytes = 0;
   for (const SpecialToken& token : tokens) bytes += token.text.size();
-  return bytes;
+  pool.reserve(bytes);  // views into it must stay
+  std::vector<ByteTrie::Entry> entries;
+  entries.reserve(tokens.size());
+  for (const SpecialToken& token : tokens) {
+    const size_t begin = pool.size();
+    pool.append(token.text.rbegin(), token.text.rend());
+    entries.push_back({std::string_view(pool).substr(begin), static_cast<int32_t>(entries.size())});
+  }
+  return entries;
 }
 
 }  // namespace
@@ -41,52 +49,31 @@ std::string_view trim_right(std::string_view text) noexcept {
   return text;
 }
 
-SpecialTokenMatcher::SpecialTokenMatcher(const std::vector<SpecialToken>& tokens) : children_(total_bytes(tokens)) {
-  nodes_.emplace_back();
-  struct Edge {
-    uint32_t parent, depth;
-    unsigned char byte;
-  };
-  std::vector<Edge> edges{{}};  // how each node was reached
+SpecialTokenMatcher::SpecialTokenMatcher(const std::vector<SpecialToken>& tokens) {
+  if (tokens.empty()) return;
+  std::string pool;
+  trie_ = ByteTrie(reversed(tokens, pool));
   for (const SpecialToken& token : tokens) {
-    uint32_t node = 0;
-    uint32_t depth = 0;
-    for (auto it = token.text.rbegin(); it != token.text.rend(); ++it) {
-      const auto byte = static_cast<unsigned char>(*it);
-      ++depth;
-      const auto next = static_cast<uint32_t>(nodes_.size());
-      if (children_.insert(static_cast<int32_t>(node), byte, next)) {
-        nodes_.emplace_back();
-        edges.push_back({node, depth, byte});
-        if (node == 0) root_[byte] = next;
-        node = next;
-      } else {
-        node = *children_.find(static_cast<int32_t>(node), byte);
-      }
-    }
-    if (nodes_[node].token >= 0) continue;  // the same text twice: the first one counts
-    nodes_[node].token = static_cast<int32_t>(tokens_.size());
-    const auto index = static_cast<uint32_t>(&token - tokens.data());
-    tokens_.push_back({token.id, index, token.text.size(), token.strip_left, token.strip_right});
+    tokens_.push_back({token.id, token.text.size(), token.strip_left, token.strip_right});
   }
-
-  // Failure links from shallow to deep.
-  std::vector<uint32_t> order(nodes_.size());
-  std::iota(order.begin(), order.end(), 0u);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return edges[a].depth < edges[b].depth; });
-  for (uint32_t node : order) {
-    if (edges[node].depth < 2) continue;  // the root and its children fail to the root
-    nodes_[node].fail = step(nodes_[edges[node].parent].fail, edges[node].byte);
-    if (nodes_[node].token < 0) nodes_[node].token = nodes_[nodes_[node].fail].token;
+  // A parent has a smaller number than its children, so what its links say is there when they are made.
+  nodes_.resize(trie_.nodes());
+  for (uint32_t node = 0; node < nodes_.size(); ++node) nodes_[node].token = trie_.value(node);
+  for (uint32_t node = 0; node < nodes_.size(); ++node) {
+    trie_.children(node, [&](uint32_t child, unsigned char byte) {
+      if (node == ByteTrie::kRoot) return;  // the root's children fail to the root
+      nodes_[child].fail = step(nodes_[node].fail, byte);
+      if (nodes_[child].token < 0) nodes_[child].token = nodes_[nodes_[child].fail].token;
+    });
   }
 }
 
 uint32_t SpecialTokenMatcher::step(uint32_t node, unsigned char byte) const noexcept {
-  while (node != 0) {
-    if (const uint32_t* child = children_.find(static_cast<int32_t>(node), byte)) return *child;
+  while (node != ByteTrie::kRoot) {
+    if (const uint32_t child = trie_.child(node, byte); child != ByteTrie::kNone) return child;
     node = nodes_[node].fail;
   }
-  return root_[byte];
+  return trie_.child(ByteTrie::kRoot, byte);  // or the root, which has the same number as none
 }
 
 // For every place where tokens start, the longest of them; from right to left.
@@ -108,7 +95,7 @@ std::vector<SpecialTokenMatcher::Match> SpecialTokenMatcher::matches(std::string
   for (auto find = found.rbegin(); find != found.rend(); ++find) {
     if (find->begin < position) continue;
     const Entry& token = tokens_[static_cast<size_t>(find->token)];
-    matches.push_back({find->begin, token.size, token.index});
+    matches.push_back({find->begin, token.size, static_cast<uint32_t>(find->token)});
     position = find->begin + token.size;
   }
   return matches;

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/token_map.h"
+#include "text/byte_trie.h"
 
 namespace ingle {
 
@@ -48,7 +48,6 @@ class SpecialTokenMatcher {
   };
   struct Entry {
     int32_t id;
-    uint32_t index;
     size_t size;
     bool strip_left, strip_right;
   };
@@ -61,9 +60,8 @@ class SpecialTokenMatcher {
   uint32_t step(uint32_t node, unsigned char byte) const noexcept;
 
   std::vector<Entry> tokens_;
-  std::vector<Node> nodes_;
-  uint32_t root_[256] = {};
-  PairMap<uint32_t> children_;  // (node, byte) -> node
+  ByteTrie trie_;            // of the tokens from back to front
+  std::vector<Node> nodes_;  // by the trie's
 };
 
 }  // namespace ingle

@@ -26,7 +26,9 @@ SpmNormalizer UgmTokenizer::normalizer() const {
   if (!v.precompiled_charsmap.empty()) n.charsmap.emplace(v.precompiled_charsmap);
   std::vector<ByteTrie::Entry> user_defined;
   for (TokenId id = 0; id < size(); ++id) {
-    if (kind(id) == TokenKind::kUserDefined) user_defined.push_back({text(id), id});
+    // Every place of a text is compared with them: a long one, which is never made anyway, would cost its square.
+    if (kind(id) == TokenKind::kUserDefined && text(id).size() <= Unigram::kLongestPiece)
+      user_defined.push_back({text(id), id});
   }
   n.user_defined = ByteTrie(std::move(user_defined));
   n.remove_extra_whitespaces = v.remove_extra_whitespaces.value_or(true);

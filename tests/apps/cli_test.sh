@@ -115,6 +115,7 @@ fi
 if [ "$(grep -c '"mixed":true' "$work/out")" -eq 4 ]; then passed=$((passed + 1)); else report 'bench --mixed: not four lines'; fi
 gives '^2  *655  *normal  *3  *8  *. w300.' tokenize "$work/synth.gguf" -p 'w12 w300'
 gives '^3$' tokenize "$work/synth.gguf" -p 'w12 w300' --count
+refuses 2 'only "gpt2" has one to choose' tokenize "$work/synth.gguf" -p 'w12 w300' --pre-tokenizer qwen2
 gives '"begin":3,"end":8}' tokenize "$work/synth.gguf" -p 'w12 w300' --json
 rm -f "$work/synth.gguf"
 
@@ -269,6 +270,8 @@ else
   gives '"seed":7' run "$model" -p hi -n 3 --json --seed 7
   gives '"generated":3' run "$model" -p hi -n 3 --json --ignore-eos --raw
   gives '^[0-9 ]*$' tokenize "$model" -p 'Hello there' --ids
+  gives '^[0-9 ]*$' tokenize "$model" -p 'Hello there' --ids --pre-tokenizer gpt-2
+  refuses 5 'Known are a.x-4.0, bailingmoe, .*, tekken, ' tokenize "$model" -p hi --pre-tokenizer no-such-name
   gives 'general.architecture' inspect "$model"
   gives '"memory":' inspect "$model" --json
   refuses 2 'a window 512' perplexity "$model" -f "$work/first"

@@ -9,6 +9,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "gguf/writer.h"
+#include "ingle/error.h"
 #include "tests/text/text_support.h"
 
 namespace ingle {
@@ -63,6 +65,57 @@ INSTANTIATE_TEST_SUITE_P(Files, PublishedVocabulary,
                            std::erase(name, '-');
                            return name;
                          });
+
+// A file of byte-level BPE with a pre-tokeniser nobody knows, in a place that goes with the test.
+class WrittenVocabulary : public ::testing::Test {
+ protected:
+  std::filesystem::path write(const char* model, const char* pre) {
+    const Vocabulary v = test::byte_vocabulary({"a b"});
+    const std::filesystem::path path = ::testing::TempDir() + "/ingle_written_vocabulary.gguf";
+    GgufWriter writer(path);
+    writer.set<std::string>("general.architecture", "llama");
+    writer.set<std::string>("tokenizer.ggml.model", model);
+    writer.set<std::string>("tokenizer.ggml.pre", pre);
+    writer.set_array<std::string>("tokenizer.ggml.tokens", v.tokens);
+    writer.set_array<std::string>("tokenizer.ggml.merges", v.merges);
+    writer.set<bool>("tokenizer.ggml.remove_extra_whitespaces", false);
+    writer.set<bool>("tokenizer.ggml.normalizer.lowercase", false);
+    writer.set_array<uint8_t>("tokenizer.ggml.precompiled_charsmap", {4, 0, 0, 0, 0xFF, 0, 0x80, 1, 'x', 0});
+    writer.finish();
+    return path;
+  }
+};
+
+TEST_F(WrittenVocabulary, AnUnknownPreTokeniserIsRefusedWithThoseThatAreKnownAndCanBeReplaced) {
+  const GgufFile file = GgufFile::open(write("gpt2", "never-heard-of"));
+  try {
+    Tokenizer::create(load_vocabulary(file));
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    const std::string text = error.what();
+    for (const char* part : {"\"never-heard-of\"", "afmoe", "llama-bpe", "qwen2", "--pre-tokenizer"}) {
+      EXPECT_EQ(text.find(part) != text.npos, part != std::string("afmoe")) << part << ": " << text;
+    }
+  }
+  const auto tokenizer = Tokenizer::create(load_vocabulary(file, "gpt-2"));
+  EXPECT_EQ(tokenizer->encode("ab c", {.add_special = false}), (std::vector<TokenId>{256, ' ', 'c'}));
+  EXPECT_THROW(Tokenizer::create(load_vocabulary(file, "nor-of-this")), Error);
+}
+
+TEST_F(WrittenVocabulary, AModelThatCutsNoWordsHasNoPreTokeniserToChoose) {
+  const GgufFile file = GgufFile::open(write("llama", "default"));
+  EXPECT_EQ(load_vocabulary(file).pre, "default");
+  EXPECT_THROW(load_vocabulary(file, "gpt-2"), Error);
+}
+
+TEST_F(WrittenVocabulary, KeysOfOtherModelsAreRead) {
+  const Vocabulary v = load_vocabulary(GgufFile::open(write("t5", "")));
+  EXPECT_EQ(v.remove_extra_whitespaces, false);
+  EXPECT_EQ(v.lowercase, false);
+  EXPECT_FALSE(v.strip_accents || v.add_separator || v.cls);
+  EXPECT_EQ(v.precompiled_charsmap, std::string("\x04\0\0\0\xFF\0\x80\1x\0", 10));
+}
 
 class SmolLm2Vocabulary : public ::testing::Test {
  protected:

@@ -188,7 +188,7 @@ Command inspect_command() {
        .positionals = {{.name = "MODEL",
                         .help = "A GGUF file, or a catalogue name: smollm2",
                         .kind = ValueKind::kFile}},
-       .groups = {&kModelOptions, &kShapeOptions, &kInspectOptions, &kMachineOptions, &kGeneralOptions},
+       .groups = {&kModelFileOptions, &kShapeOptions, &kInspectOptions, &kMachineOptions, &kGeneralOptions},
        .examples = {{"ingle inspect smollm2", "an overview"},
                     {"ingle inspect model.gguf -c 32768 -ctk q8_0 -ctv q8_0", "will a long context fit?"},
                     {"ingle inspect --shape gemma4-e2b --type q4_k", "would a model of this shape fit?"},

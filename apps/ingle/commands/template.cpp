@@ -208,7 +208,7 @@ Command template_command() {
                         .help = "A GGUF file, a catalogue name (smollm2), a tokenizer_config.json or its folder, or "
                                 "a template",
                         .kind = ValueKind::kFile}},
-       .groups = {&kModelOptions, &kTemplateOptions, &kGeneralOptions},
+       .groups = {&kModelFileOptions, &kTemplateOptions, &kGeneralOptions},
        .examples = {{"ingle template smollm2", "what its template supports"},
                     {"ingle template smollm2 -p \"Hello there\"", "what the model reads"},
                     {"ingle template template.jinja -f conversation.json --tools tools.json --arg "

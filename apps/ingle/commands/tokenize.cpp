@@ -73,7 +73,8 @@ void print_table(const TokenizerFile& tokenizer, std::string_view text, const st
 int tokenize_text(const Arguments& arguments) {
   const std::filesystem::path path = model_path(arguments);
   const std::string text = given_text(arguments);
-  const TokenizerFile tokenizer = TokenizerFile::open(path, {.log = log_to_stderr(arguments)});
+  const TokenizerFile tokenizer =
+      TokenizerFile::open(path, {.log = log_to_stderr(arguments), .pre_tokenizer = arguments.text("pre-tokenizer")});
   const TokenizeOptions options{.add_special = !arguments.flag("no-bos"), .parse_special = arguments.flag("special")};
   const std::vector<TokenId> ids = tokenizer.tokenize(text, options);
   if (arguments.flag("count")) {
