@@ -34,8 +34,7 @@ class JoinFilter {
 
  private:
   static constexpr size_t kSide = 3;
-  static constexpr size_t kBits =
-      1 << 21;  // 256 KiB; with the merges of Qwen 3 one border in thirty is kept for nothing
+  static constexpr size_t kBits = 1 << 21;  // 256 KiB; the 150,000 merges of Qwen 3 set at most 7 % of them
 
   static uint32_t byte(char c) noexcept { return static_cast<unsigned char>(c); }
   // Three bytes, told from a single one by the top bit.
