@@ -123,7 +123,19 @@ constexpr Option kGeneration[] = {
      .help = "End the answer before this text; may be given several times",
      .repeatable = true},
     {.name = "ignore-eos", .help = "Go on past the token with which the model ends its answer"},
-    {.name = "special", .help = "Show control tokens as text"},
+    {.name = "special", .help = "Show control tokens as text; thinking and calls are then not taken apart"},
+    {.name = "thinking",
+     .kind = kChoice,
+     .value_name = "SWITCH",
+     .choices = "auto|on|off",
+     .fallback = "auto",
+     .help = "Let the model think before it answers, or not, where its chat template has a switch for it"},
+    {.name = "show-thinking",
+     .kind = kChoice,
+     .value_name = "WHEN",
+     .choices = "auto|always|never",
+     .fallback = "auto",
+     .help = "Show what the model thinks, dimmed: on a terminal; always: on stderr where stdout is none"},
 };
 
 constexpr Option kSampling[] = {
@@ -303,8 +315,13 @@ constexpr Option kRun[] = {
      .value_name = "FILE",
      .help = "Answer the text of a file and exit; '-' reads stdin"},
     {.name = "system", .kind = kText, .value_name = "TEXT", .help = "Instructions that come before the conversation"},
+    {.name = "tools",
+     .kind = kFile,
+     .value_name = "FILE",
+     .help = "JSON array of tools the model may call; calls are printed as JSON, one a line, not made"},
     {.name = "raw", .help = "Continue the prompt as it is, without the chat template"},
-    {.name = "json", .help = "Print one JSON object: text, token counts, timings, finish, seed, model, settings"},
+    {.name = "json",
+     .help = "Print one JSON object: text, thinking, tool calls, token counts, timings, finish, seed, model, settings"},
     {.name = "stats", .help = "Show tokens per second after each answer, on stderr when answering once"},
 };
 

@@ -45,6 +45,8 @@ struct AnswerFormat {
   bool channels = false;
 
   bool has_thinking() const { return channels || !thinking_end.empty(); }
+  // All marks that a model writes as they are.
+  std::vector<std::string> marks() const;
   // Nothing to take apart: all of an answer is text.
   bool plain() const { return !has_thinking() && calls == Calls::kNone && text_marks.empty(); }
   bool operator==(const AnswerFormat&) const = default;
@@ -52,6 +54,12 @@ struct AnswerFormat {
 
 // One line for people and tests: "thinking <think> </think>; calls: json <tool_call> </tool_call>"; white space as ~.
 std::string describe(const AnswerFormat& format);
+
+// The template variable that turns thinking on and off, with its values as JSON. No name: the template has none.
+struct ThinkingSwitch {
+  std::string name, on, off;
+  bool default_on = false;  // without it, the template does what `on` does
+};
 
 struct ToolCall {
   std::string id;  // as the model wrote it; often none

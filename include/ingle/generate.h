@@ -21,6 +21,7 @@ struct GenerateOptions {
   std::vector<std::string> stops;                 // not part of the text
   bool ignore_end = false;                        // go on past end-of-generation tokens
   bool special = false;                           // show control tokens as text
+  std::vector<TokenId> shown_tokens;              // these at least: Model::mark_tokens()
   std::function<bool(std::string_view)> on_text;  // whole characters as they come; false cancels
 };
 

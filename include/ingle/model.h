@@ -95,6 +95,10 @@ class Model {
   // file's template is broken, which open() only warns of.
   std::vector<TokenId> tokenize_chat(const ChatRequest& request) const;
   std::string render_chat(const ChatRequest& request) const;
+  // What of an answer is thinking, text and calls; and which control tokens generate() has to show for a parser to see
+  // it. Throws what prompt_template() throws.
+  AnswerFormat answer_format() const;
+  std::vector<TokenId> mark_tokens(const AnswerFormat& format) const;
   const PromptTemplate& prompt_template() const;
 
   // The sampler options the file recommends (general.sampling.*) over the given ones; returns the names of those it

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "ingle/answer.h"
 #include "ingle/error.h"
 
 namespace ingle {
@@ -16,6 +18,7 @@ namespace ingle {
 struct ChatMessage {
   std::string role;  // "system", "user", "assistant", "tool"
   std::string content;
+  std::string reasoning = {};  // of an assistant, before its content; the template decides what becomes of it
 };
 
 struct ChatRequest {
@@ -67,6 +70,13 @@ class PromptTemplate {
   size_t generation_prompt_offset(const ChatRequest& request) const;
 
   std::vector<TemplateFeature> features() const;
+
+  // How this template's model writes its answers, found out by rendering small conversations. `vocabulary`: texts of
+  // the model's control tokens, if known: some templates leave it to the model to know its marks.
+  AnswerFormat answer_format(std::span<const std::string> vocabulary = {}) const;
+  ThinkingSwitch thinking_switch() const;
+  // For the parser of the answer to `request`: where the prompt leaves the model, and which tools it has.
+  AnswerParser::Options answer_options(const ChatRequest& request) const;
 
   struct Impl;
   const Impl& impl() const noexcept { return *impl_; }  // the library's own

@@ -32,11 +32,13 @@ std::vector<TokenId> find_breakers(const Model& model, const SamplerOptions& opt
 class TextOutput {
  public:
   TextOutput(const Model& model, const GenerateOptions& options, std::string& text)
-      : model_(model), options_(options), stops_(options.stops), text_(text) {}
+      : model_(model), options_(options), stops_(options.stops), text_(text), shown_(options.shown_tokens) {
+    std::ranges::sort(shown_);
+  }
 
   // What to stop for, if anything.
   std::optional<FinishReason> push(TokenId token) {
-    StopMatcher::Result result = stops_.push(decoder_.push(model_.piece(token, options_.special)));
+    StopMatcher::Result result = stops_.push(decoder_.push(model_.piece(token, shows(token))));
     if (!show(result.text)) return FinishReason::kCancelled;
     if (result.stop) return FinishReason::kStopString;
     return std::nullopt;
@@ -51,6 +53,7 @@ class TextOutput {
   }
 
  private:
+  bool shows(TokenId token) const { return options_.special || std::ranges::binary_search(shown_, token); }
   bool show(std::string_view text) {
     text_ += text;
     return text.empty() || !options_.on_text || options_.on_text(text);
@@ -61,6 +64,7 @@ class TextOutput {
   StreamingDecoder decoder_;
   StopMatcher stops_;
   std::string& text_;
+  std::vector<TokenId> shown_;  // ascending
 };
 
 void check_prompt(const Session& session, std::span<const TokenId> prompt, const GenerateOptions& options) {

@@ -38,8 +38,10 @@ json::array messages_of(const ChatRequest& request) {
     return std::move(value.get_array());
   }
   json::array messages;
-  for (const ChatMessage& message : request.messages)
+  for (const ChatMessage& message : request.messages) {
     messages.push_back(json::object{{"role", message.role}, {"content", message.content}});
+    if (!message.reasoning.empty()) messages.back().get_object()["reasoning_content"] = message.reasoning;
+  }
   return messages;
 }
 

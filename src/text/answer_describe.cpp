@@ -7,6 +7,22 @@
 
 namespace ingle {
 
+std::vector<std::string> AnswerFormat::marks() const {
+  std::vector<std::string> all = text_marks;
+  all.insert(all.end(), frame_begins.begin(), frame_begins.end());
+  all.insert(all.end(), frame_ends.begin(), frame_ends.end());
+  for (const std::string* mark : {&thinking_begin, &thinking_end, &call_begin, &call_end, &name_end, &id_end,
+                                  &key_begin, &key_end, &attribute_end, &value_end, &quote, &tag_prefix})
+    all.push_back(*mark);
+  if (channels) {
+    for (const char* mark : {"<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|return|>",
+                             "<|call|>", "<|eom|>", "<|eot|>"})
+      all.emplace_back(mark);
+  }
+  std::erase(all, "");
+  return all;
+}
+
 std::string describe(const AnswerFormat& format) {
   const auto shown = [](std::string_view mark) {
     std::string text;

@@ -19,11 +19,6 @@ AnswerFormat find_answer_format(const ChatTemplate& parsed, std::string_view sou
                                 const boost::json::object& special_tokens = {},
                                 std::span<const std::string> vocabulary = {});
 
-// The variable that turns thinking on and off, with the values for it as JSON; empty: the template has none.
-struct ThinkingSwitch {
-  std::string name, on, off;
-  bool default_on = false;  // without it, the template does what `on` does
-};
 ThinkingSwitch find_thinking_switch(const ChatTemplate& parsed, const boost::json::object& special_tokens = {});
 
 }  // namespace ingle

@@ -145,7 +145,13 @@ Turn::Turn(const Prober& prober) {
 
 std::vector<std::string> Turn::without_header(std::string_view text) const {
   std::vector<std::string> parts = groups(text);
-  parts.erase(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(common_front(parts, header)));
+  const size_t same = common_front(parts, header);
+  parts.erase(parts.begin(), parts.begin() + static_cast<ptrdiff_t>(same));
+  // A mark may follow the header without a break: assistant<think>.
+  if (same < header.size() && !parts.empty() && parts[0].starts_with(header[same])) {
+    const size_t end = header[same].size();
+    if (parts[0].size() > end && (parts[0][end] == '<' || parts[0][end] == '[')) parts[0].erase(0, end);
+  }
   return parts;
 }
 

@@ -56,6 +56,14 @@ TEST(AnswerFormat, WhatATemplateLeavesOutTheVocabularyMayShow) {
             "calls python begin=<|tool_call_start|> end=<|tool_call_end|>");
 }
 
+TEST(AnswerFormat, AMarkMayFollowTheRoleWithoutABreak) {
+  EXPECT_EQ(describe(format_of(
+                "{% for m in messages %}<|im_start|>{{ m.role }}"
+                "{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}"
+                "<|im_end|>{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant{% endif %}")),
+            "thinking <think> </think>");
+}
+
 TEST(AnswerFormat, ATemplateThatRefusesEverythingHasTextOnly) {
   EXPECT_TRUE(format_of("{{ raise_exception('no') }}").plain());
   EXPECT_TRUE(format_of("{{ messages[7].content.x.y }}").plain());

@@ -5,49 +5,14 @@
 
 #include "ingle/error.h"
 #include "tests/text/answer_events.h"
+#include "tests/text/known_answer_formats.h"
 
 namespace ingle {
 namespace {
 
-using Calls = AnswerFormat::Calls;
 using Kind = AnswerEvent::Kind;
 
-AnswerFormat qwen() {
-  return {.thinking_begin = "<think>",
-          .thinking_end = "</think>",
-          .calls = Calls::kJson,
-          .call_begin = "<tool_call>",
-          .call_end = "</tool_call>"};
-}
-AnswerFormat coder() {
-  return {.calls = Calls::kTagged,
-          .call_begin = "<function=",
-          .call_end = "</function>",
-          .frame_begins = {"<tool_call>"},
-          .frame_ends = {"</tool_call>"},
-          .name_end = ">",
-          .key_begin = "<parameter=",
-          .key_end = ">",
-          .value_end = "</parameter>",
-          .padded_values = true};
-}
-AnswerFormat gemma() {
-  return {.thinking_begin = "<|channel>thought",
-          .thinking_end = "<channel|>",
-          .calls = Calls::kBraced,
-          .call_begin = "<|tool_call>call:",
-          .call_end = "<tool_call|>",
-          .quote = "<|\"|>"};
-}
-AnswerFormat mistral() {
-  return {.calls = Calls::kNamed, .call_begin = "[TOOL_CALLS]", .name_end = "[CALL_ID]", .id_end = "[ARGS]"};
-}
-AnswerFormat python() {
-  return {.calls = Calls::kPython, .call_begin = "<|tool_call_start|>", .call_end = "<|tool_call_end|>"};
-}
-AnswerFormat llama() { return {.calls = Calls::kJson, .bare = true, .frame_begins = {"<|python_tag|>"}}; }
-AnswerFormat functionary() { return {.text_marks = {">>>all\n"}, .calls = Calls::kNamed, .call_begin = ">>>"}; }
-AnswerFormat harmony() { return {.channels = true}; }
+using namespace test::formats;
 
 // "thinking | text | name arguments id, ... | problems"
 std::string summary(const ParsedAnswer& parsed) {
@@ -207,6 +172,38 @@ TEST(AnswerParser, CallsThatNameTheToolFirst) {
             " | [TOOL_CALLS] no name [ARGS]{} |  | no name of a tool");
 }
 
+TEST(AnswerParser, ACounterBehindTheNameIsPartOfTheId) {
+  EXPECT_EQ(read(kimi(),
+                 "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{\"a\": 1}"
+                 "<|tool_call_end|><|tool_calls_section_end|>"),
+            " |  | f {\"a\": 1} functions.f:0 | ");
+}
+
+TEST(AnswerParser, AnAttributeMaySayWhatIsAText) {
+  EXPECT_EQ(read(dsml(),
+                 "Ok.\n\n<calls>\n<invoke name=\"f\">\n<parameter name=\"a\" string=\"true\">1</parameter>\n"
+                 "<parameter name=\"b\" string=\"false\">[1, \"x\"]</parameter>\n</invoke>\n</calls>"),
+            " | Ok. | f {\"a\": \"1\", \"b\": [1, \"x\"]} | ");
+}
+
+TEST(AnswerParser, WhiteSpaceBetweenMarksIsFree) {
+  EXPECT_EQ(read(glm(), "<tool_call>f\n<arg_key>a</arg_key>\n<arg_value>x y</arg_value>\n</tool_call>"),
+            " |  | f {\"a\": \"x y\"} | ");
+  EXPECT_EQ(read(glm(), "<tool_call>f</tool_call>"), " |  | f {} | ");
+}
+
+TEST(AnswerParser, ElementsMayHoldElements) {
+  EXPECT_EQ(read(elements(),
+                 "]<]<invoke name=\"f\">]<]<a>x < y]<]</a>]<]<l>]<]<item>1]<]</item>]<]<item>b]<]</item>]<]</l>"
+                 "]<]<o>]<]<k>v]<]</k>]<]</o>]<]</invoke>"),
+            " |  | f {\"a\": \"x < y\", \"l\": [1, \"b\"], \"o\": {\"k\": \"v\"}} | ");
+}
+
+TEST(AnswerParser, MarksAroundTheTextSayNothing) {
+  EXPECT_EQ(read(cohere(), "Hm.<|END_THINKING|><|START_TEXT|>Four.<|END_TEXT|>", "<|START_THINKING|>"),
+            "Hm. | Four. |  | ");
+}
+
 TEST(AnswerParser, CallsInPython) {
   EXPECT_EQ(
       read(python(), "<|tool_call_start|>[f(a='it\\'s', b=[1, (2,)], c={'d': None}), x.g()]<|tool_call_end|>Done."),
@@ -299,8 +296,7 @@ TEST(AnswerParser, AMegabyteOfBeginningsTakesNoTime) {
 
 // Pieces of marks and of calls in any order: nothing is lost, and cuts do not matter.
 TEST(AnswerParser, RandomAnswersLoseNothing) {
-  const std::vector<AnswerFormat> formats = {qwen(),   coder(), gemma(),       mistral(),
-                                             python(), llama(), functionary(), harmony()};
+  const std::vector<AnswerFormat> formats = all();
   std::mt19937 random(7);
   for (int round = 0; round < 3000; ++round) {
     const AnswerFormat& format = formats[random() % formats.size()];

@@ -4,6 +4,7 @@
 #include <boost/json.hpp>
 
 #include "apps/ingle/answer.h"
+#include "apps/ingle/answer_output.h"
 #include "apps/ingle/chat/line_joiner.h"
 #include "apps/ingle/fail.h"
 #include "apps/ingle/files.h"
@@ -118,8 +119,10 @@ void Chat::run() {
 
 void Chat::say(const std::string& text) {
   conversation_.messages.push_back({"user", text});
+  ParsedAnswer parsed;
   try {
-    const std::vector<TokenId> tokens = model_.tokenize_chat(conversation_.request());
+    const ChatRequest request = this->request();
+    const std::vector<TokenId> tokens = model_.tokenize_chat(request);
     const int64_t size = static_cast<int64_t>(tokens.size());
     const int64_t context = session_.options().context;
     if (size >= context)
@@ -131,23 +134,36 @@ void Chat::say(const std::string& text) {
     GenerateOptions options = generate_options(arguments_, model_);
     // Each answer draws other numbers, and the same conversation with the same seed draws the same ones.
     options.sampling.seed = seed_ + conversation_.messages.size() / 2;
+    if (!format_) format_ = model_.answer_format();
+    const AnswerFormat format = arguments_.flag("special") ? AnswerFormat() : *format_;
+    options.shown_tokens = model_.mark_tokens(format);
+    AnswerOutput output(format,
+                        format.plain() ? AnswerParser::Options() : model_.prompt_template().answer_options(request),
+                        AnswerOutput::thinking_place(arguments_));
     clear_interrupt();
     const QuietKeys quiet;
     last_ =
-        answer(session_, sequence_, tokens, std::move(options), [](std::string_view piece) { write_stdout(piece); });
+        answer(session_, sequence_, tokens, std::move(options), [&](std::string_view piece) { output.write(piece); });
+    parsed = output.finish();
   } catch (...) {
     conversation_.messages.pop_back();
     throw;
   }
-  put("{}", last_.text.ends_with('\n') ? "\n" : "\n\n");
-  if (last_.text.empty() && last_.finish == FinishReason::kCancelled) {
+  put("{}", parsed.text.ends_with('\n') ? "\n" : "\n\n");
+  if (parsed.text.empty() && last_.finish == FinishReason::kCancelled) {
     conversation_.messages.pop_back();  // stopped before it began: as if not asked
   } else {
-    conversation_.messages.push_back({"assistant", last_.text});
+    conversation_.messages.push_back({"assistant", parsed.text, parsed.thinking});
   }
   explain_finish(last_);
   if (show_stats_) put("({})\n", statistics_line(last_));
   clear_interrupt();
+}
+
+ChatRequest Chat::request() const {
+  ChatRequest request = conversation_.request();
+  add_template_arguments(arguments_, model_, request);
+  return request;
 }
 
 void Chat::explain_finish(const Generation& generation) const {
@@ -212,7 +228,7 @@ void Chat::undo(const std::string&) {
     return;
   }
   // What is still true of the cache stays: the part that the shorter conversation begins with.
-  ChatRequest request = conversation_.request();
+  ChatRequest request = this->request();
   request.add_generation_prompt = false;
   const std::vector<TokenId> tokens = model_.tokenize_chat(request);
   const std::span<const TokenId> held = session_.tokens(sequence_);
@@ -291,6 +307,7 @@ void Chat::set(const std::string& option_and_value) {
     changed.set(option->name, value);
   }
   generate_options(changed, model_);  // checks what the table cannot
+  if (ChatRequest unused; name == "thinking") add_template_arguments(changed, model_, unused);
   arguments_ = std::move(changed);
   if (option->name == "seed") {
     const int64_t seed = value.empty() ? -1 : arguments_.integer("seed");

@@ -25,6 +25,7 @@ class Chat {
   void say(const std::string& text);  // to the model
   void slash(const std::string& line);
   std::string prompt() const;
+  ChatRequest request() const;  // for the conversation so far, as the settings want it
   void explain_finish(const Generation& generation) const;
 
   void help(const std::string&);
@@ -44,6 +45,7 @@ class Chat {
   Arguments arguments_;
   uint64_t seed_;
   Conversation conversation_;
+  std::optional<AnswerFormat> format_;  // once it is needed
   Generation last_;
   bool show_stats_, exit_ = false;
 };

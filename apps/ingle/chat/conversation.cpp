@@ -42,9 +42,13 @@ std::string to_text(const Conversation& conversation) {
   // One message a line: readable, and kind to diff.
   std::string text = fmt::format("{{\"format\": \"{}\", \"version\": {}, \"system\": {}, \"messages\": [", kFormat,
                                  kVersion, quoted(conversation.system));
-  for (size_t i = 0; i < conversation.messages.size(); ++i)
-    text += fmt::format("{}\n  {{\"role\": {}, \"content\": {}}}", i > 0 ? "," : "",
-                        quoted(conversation.messages[i].role), quoted(conversation.messages[i].content));
+  for (size_t i = 0; i < conversation.messages.size(); ++i) {
+    const ChatMessage& message = conversation.messages[i];
+    text += fmt::format("{}\n  {{\"role\": {}, \"content\": {}", i > 0 ? "," : "", quoted(message.role),
+                        quoted(message.content));
+    if (!message.reasoning.empty()) text += fmt::format(", \"reasoning\": {}", quoted(message.reasoning));
+    text += '}';
+  }
   return text + "\n]}\n";
 }
 
@@ -66,6 +70,7 @@ Conversation parse_conversation(std::string_view text, std::string_view name) {
     const boost::json::object* message = entry.if_object();
     if (!message) fail(ErrorCode::kInvalidFile, "{}: message {} is no object", name, conversation.messages.size());
     ChatMessage parsed{string_of(*message, "role", name), string_of(*message, "content", name)};
+    if (message->contains("reasoning")) parsed.reasoning = string_of(*message, "reasoning", name);
     if (parsed.role != "user" && parsed.role != "assistant")
       fail(ErrorCode::kInvalidFile, "{}: message {} has the role '{}'; user and assistant are known", name,
            conversation.messages.size(), parsed.role);

@@ -19,7 +19,7 @@ struct Conversation {
 };
 
 // {"format": "ingle-conversation", "version": 1, "system": "...", "messages": [{"role": "user", "content": "..."},
-// ...]}
+// ...]}; an answer whose model thought has "reasoning" too.
 std::string to_text(const Conversation& conversation);
 
 // Throws Error{kInvalidFile} that names `name` and what is wrong: not JSON (with the line), no conversation, a role

@@ -2,6 +2,7 @@
 #include <boost/json.hpp>
 
 #include "apps/ingle/answer.h"
+#include "apps/ingle/answer_output.h"
 #include "apps/ingle/chat/chat.h"
 #include "apps/ingle/commands.h"
 #include "apps/ingle/exit_code.h"
@@ -32,32 +33,51 @@ std::optional<std::string> one_prompt(const Arguments& arguments) {
   return text;
 }
 
-std::vector<TokenId> tokenize_prompt(const Model& model, const Arguments& arguments, const std::string& prompt) {
+// What the model reads, and how its answer is to be read.
+struct Question {
+  std::vector<TokenId> tokens;
+  AnswerFormat format = {};
+  AnswerParser::Options options = {};
+};
+
+Question make_question(const Model& model, const Arguments& arguments, const std::string& prompt) {
   if (arguments.flag("raw")) {
     if (arguments.given("system"))
       fail(ErrorCode::kInvalidArgument, "--raw has no place for --system; put the text into the prompt");
-    return model.tokenize(prompt, {.add_special = true, .parse_special = true});
+    for (const char* option : {"thinking", "tools"})
+      if (arguments.given(option))
+        fail(ErrorCode::kInvalidArgument, "--raw has no place for --{}: it is the chat template's business", option);
+    return {model.tokenize(prompt, {.add_special = true, .parse_special = true})};
   }
-  const Conversation conversation{arguments.text("system"), {{"user", prompt}}};
-  return model.tokenize_chat(conversation.request());
+  ChatRequest request = Conversation{arguments.text("system"), {{"user", prompt}}}.request();
+  add_template_arguments(arguments, model, request);
+  Question question{model.tokenize_chat(request)};
+  // With --special the marks are what somebody wants to see.
+  if (arguments.flag("special")) return question;
+  question.format = model.answer_format();
+  if (!question.format.plain()) question.options = model.prompt_template().answer_options(request);
+  return question;
 }
 
 int answer_once(Session& session, const Arguments& arguments, const std::string& prompt, uint64_t seed,
                 double load_seconds) {
   const Model& model = session.model();
-  const std::vector<TokenId> tokens = tokenize_prompt(model, arguments, prompt);
+  Question question = make_question(model, arguments, prompt);
   GenerateOptions options = generate_options(arguments, model);
   options.sampling.seed = seed;
+  options.shown_tokens = model.mark_tokens(question.format);
   const bool json = arguments.flag("json");
   boost::json::object sampling = to_json(options.sampling);
   const int64_t most = options.max_tokens;
-  const Generation generation =
-      answer(session, session.create(), tokens, std::move(options), [&](std::string_view text) {
-        if (!json) write_stdout(text);
-      });
+  AnswerOutput output(std::move(question.format), std::move(question.options), AnswerOutput::thinking_place(arguments),
+                      json);
+  const Generation generation = answer(session, session.create(), question.tokens, std::move(options),
+                                       [&](std::string_view text) { output.write(text); });
+  const ParsedAnswer& parsed = output.finish();
 
   if (json) {
     boost::json::object object = to_json(generation);
+    add_json(parsed, object);
     object["timings"].as_object()["load_seconds"] = load_seconds;
     object["seed"] = seed;
     object["model"] = to_json(model.info());
@@ -69,7 +89,7 @@ int answer_once(Session& session, const Arguments& arguments, const std::string&
     object["settings"] = std::move(settings);
     object["version"] = version();
     put("{}\n", json_text(object));
-  } else if (!generation.text.ends_with('\n')) {
+  } else if (output.line_open()) {
     write_stdout("\n");
   }
   if (generation.finish == FinishReason::kContextFull)
@@ -89,6 +109,8 @@ int run_model(const Arguments& arguments) {
     for (const std::string_view option : {"raw", "json"})
       if (arguments.flag(option))
         fail(ErrorCode::kInvalidArgument, "--{} needs a prompt: -p TEXT, -f FILE or standard input", option);
+    if (arguments.given("tools"))
+      fail(ErrorCode::kInvalidArgument, "--tools needs a prompt: -p TEXT, -f FILE or standard input");
     if (!stdout_is_terminal())
       fail(ErrorCode::kInvalidArgument,
            "no prompt, and standard output is no terminal to chat on; give -p TEXT or -f FILE");
