@@ -34,6 +34,7 @@ struct ModelOptions {
   // How text is cut into words before byte-pair merging, as in tokenizer.ggml.pre ("llama-bpe"), in place of what the
   // file says; empty: what the file says. A name that is not known is refused with those that are.
   std::string pre_tokenizer;
+  std::optional<uint64_t> available_bytes;  // what kAuto counts on; none: what Engine::machine() says; 0: unknown
 };
 
 struct ModelInfo {

@@ -55,9 +55,10 @@ ModelInfo describe_model(const GgufFile& file) {
 namespace {
 
 // Whether weights stay in the file. Their packed size is planned only where it could matter.
-Packing choose_packing(Engine& engine, const GgufFile& file, WeightMemory wanted) {
-  if (wanted != WeightMemory::kAuto) return wanted == WeightMemory::kMapped ? Packing::kPerUse : Packing::kAtLoad;
-  const uint64_t available = Engine::machine().available_bytes;
+Packing choose_packing(Engine& engine, const GgufFile& file, const ModelOptions& options) {
+  if (options.weights != WeightMemory::kAuto)
+    return options.weights == WeightMemory::kMapped ? Packing::kPerUse : Packing::kAtLoad;
+  const uint64_t available = options.available_bytes.value_or(Engine::machine().available_bytes);
   const auto fits = [&](uint64_t bytes) { return bytes + bytes / 20 <= available; };  // something for everything else
   if (available == 0 || fits(2 * file.file_bytes())) return Packing::kAtLoad;
   PlanningBackend planning(*engine.impl().backend);
@@ -79,9 +80,9 @@ Model::Impl::Impl(Engine& engine_, GgufFile opened, const ModelOptions& options)
   // The model first: of a file that is none, that is what one wants to hear.
   if (!options.vocabulary_only) {
     const auto warn = [this](std::string_view text) { engine->impl().log(LogLevel::kWarning, text); };
-    loaded = load_model(
-        file, backend(),
-        {.progress = options.progress, .warn = warn, .packing = choose_packing(engine_, file, options.weights)});
+    loaded =
+        load_model(file, backend(),
+                   {.progress = options.progress, .warn = warn, .packing = choose_packing(engine_, file, options)});
   }
   tokenizer = Tokenizer::create(load_vocabulary(file, options.pre_tokenizer));
   for (const std::string& note : tokenizer->notes()) {

@@ -219,6 +219,33 @@ TEST_P(LinearTest, MappedWeightsGiveTheSameBitsAsPackedOnes) {
   }
 }
 
+// Rows that are decoded per use are summed in another order than packed ones.
+TEST_P(LinearTest, MappedFloatWeightsGiveTheSameAsPackedOnesToRounding) {
+  for (Precision precision : {Precision::kDefault, Precision::kExact}) {
+    const auto backend = GetParam().backend(precision);
+    const auto ops = backend->make_ops();
+    for (DType type : {DType::kF32, DType::kF16, DType::kBF16, DType::kQ8_0, DType::kQ4_K}) {
+      if (precision == Precision::kDefault && !is_float_type(type)) continue;
+      for (int64_t columns : {256, 768}) {  // one slice of a row, and several
+        const Weights w(type, 45, columns, 4);
+        const auto packed = backend->pack("w", w.view()), mapped = backend->pack("w", w.view(), Packing::kPerUse);
+        EXPECT_EQ(mapped->bytes, 0u) << mapped->layout;
+        EXPECT_FALSE(takes_int8(*mapped)) << mapped->layout;
+        Rows x(49, columns, 5);
+        const std::vector<float> bias = random_floats(45, 6);
+        const Product expected(*packed, w, x.row(0), 49, bias.data());
+        for (int64_t rows : {1, 3, 7, 49}) {
+          ops->begin_step();
+          const std::string what = fmt::format("{}, {} x {}", format_of(type).name, rows, columns);
+          expect_product(ops->linear({packed.get(), bias.data()}, x.tensor(rows)), expected, {}, what + ", packed");
+          expect_product(ops->linear({mapped.get(), bias.data()}, x.tensor(rows)), expected, {}, what + ", mapped");
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
 TEST_P(LinearTest, NoRowsGiveNoRows) {
   const auto backend = GetParam().backend();
   const auto ops = backend->make_ops();

@@ -75,6 +75,15 @@ TEST_P(GoldenModel, GivesTheReferenceLogitsForAPromptInOneBatch) {
   }
 }
 
+TEST_P(GoldenModel, GivesTheReferenceLogitsWithItsWeightsInTheMappedFile) {
+  const Model mapped = Model::open(engine_, golden_.file(), {.weights = WeightMemory::kMapped});
+  Session s(mapped, {.context = 256});
+  const Prompt& prompt = golden_.prompts.front();
+  Rows rows;
+  read(s, s.create(), prompt.tokens, rows);
+  expect_rows(rows, prompt, kExactBound);
+}
+
 TEST_P(GoldenModel, GivesTheSameInRaggedPieces) {
   Session s = session({.micro_batch = 11});
   for (const Prompt& prompt : golden_.prompts) {

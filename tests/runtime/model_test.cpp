@@ -163,6 +163,71 @@ TEST_F(ModelText, ExplainNamesALayoutForEveryMatrix) {
   }
 }
 
+// What kAuto makes of the memory that is there.
+class WeightsByThemselves : public testing::Test {
+ protected:
+  struct Opened {
+    uint64_t memory_bytes = 0;
+    size_t mapped = 0, matrices = 0;
+    std::vector<std::string> warnings;
+  };
+  static Opened open(std::optional<uint64_t> available, WeightMemory weights = WeightMemory::kAuto) {
+    Opened result;
+    const auto note = [&](LogLevel level, std::string_view text) {
+      if (level == LogLevel::kWarning) result.warnings.emplace_back(text);
+    };
+    Engine engine({.threads = 1, .isa = {}, .exact = false, .log = note});
+    const Model model =
+        Model::open(engine, golden::path("llama_tied.gguf"), {.weights = weights, .available_bytes = available});
+    for (const TensorPlacement& p : model.explain()) {
+      if (p.name == "token_embd.weight") continue;  // a table, and the output matrix: the table is always mapped
+      result.memory_bytes += p.memory_bytes;
+      result.mapped += p.layout.find("mapped file") != std::string::npos;
+      ++result.matrices;
+    }
+    return result;
+  }
+};
+
+TEST_F(WeightsByThemselves, ArePackedWhereMemoryHoldsThem) {
+  for (const Opened& o : {open(uint64_t{1} << 40), open(0), open(std::nullopt)}) {  // 0: nobody knows
+    EXPECT_EQ(o.mapped, 0u);
+    EXPECT_GT(o.memory_bytes, 0u);
+    EXPECT_TRUE(o.warnings.empty());
+  }
+}
+
+TEST_F(WeightsByThemselves, StayInTheFileWithAWarningWhereItDoesNot) {
+  const Opened o = open(10'000);
+  EXPECT_GT(o.matrices, 20u);
+  EXPECT_EQ(o.mapped, o.matrices);
+  EXPECT_EQ(o.memory_bytes, 0u);
+  ASSERT_EQ(o.warnings.size(), 1u);
+  EXPECT_NE(o.warnings[0].find("they stay in the mapped file"), std::string::npos) << o.warnings[0];
+  EXPECT_NE(o.warnings[0].find("0.0 GB of memory are available"), std::string::npos) << o.warnings[0];
+}
+
+// Between too little and the ample two sizes of the file, what packed weights really take decides.
+TEST_F(WeightsByThemselves, AreCountedWhereItIsClose) {
+  uint64_t fits = std::filesystem::file_size(golden::path("llama_tied.gguf")) * 4, does_not = 0;
+  ASSERT_EQ(open(fits).mapped, 0u);
+  while (fits - does_not > 1000) {
+    const uint64_t middle = (fits + does_not) / 2;
+    (open(middle).mapped == 0 ? fits : does_not) = middle;
+  }
+  const uint64_t packed = open(fits).memory_bytes;
+  EXPECT_GT(fits, packed);  // the output matrix is not in this sum
+  EXPECT_LT(fits, 2 * packed);
+  EXPECT_EQ(open(does_not).warnings.size(), 1u);
+}
+
+TEST_F(WeightsByThemselves, AreNotAskedWhereSomebodyDecides) {
+  EXPECT_EQ(open(10'000, WeightMemory::kPacked).mapped, 0u);
+  const Opened o = open(uint64_t{1} << 40, WeightMemory::kMapped);
+  EXPECT_EQ(o.mapped, o.matrices);
+  EXPECT_TRUE(o.warnings.empty());
+}
+
 TEST_F(ModelText, InspectListsKeysAndTensors) {
   const FileInfo info = inspect(golden::path("llama_tied.gguf"));
   EXPECT_EQ(info.version, 3u);
