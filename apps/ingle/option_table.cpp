@@ -595,27 +595,53 @@ constexpr Option kTemplate[] = {
     {.name = "json", .help = "Print one JSON object"},
 };
 
+constexpr Option kSplit = {.name = "split",
+                           .kind = kInteger,
+                           .value_name = "MB",
+                           .least = 1,
+                           .most = 1 << 30,
+                           .fallback_note = "one file",
+                           .help = "Write several files with at most so many megabytes of tensors each"};
+constexpr Option kQuantizeThreads = {.name = "threads",
+                                     .short_name = "t",
+                                     .kind = kInteger,
+                                     .value_name = "N",
+                                     .least = 1,
+                                     .most = kMostThreads,
+                                     .fallback_note = "one per processor",
+                                     .help = "Threads to quantise with"};
+
+constexpr Option kQuantize[] = {
+    {.name = "type",
+     .kind = kText,
+     .value_name = "TYPE",
+     .fallback = "q4_k_m",
+     .help = "What matrices are stored as; --list shows what there is"},
+    {.name = "pure", .help = "The same type for every matrix, also the output's"},
+    {.name = "tensor-type",
+     .kind = kText,
+     .value_name = "PATTERN=TYPE",
+     .help = "Another type for tensors whose names have the regular expression; may be given several times, the first "
+             "that matches counts",
+     .repeatable = true},
+    {.name = "imatrix",
+     .kind = kFile,
+     .value_name = "FILE",
+     .help = "How much each input of a matrix matters: rounding then spares those that do"},
+    kSplit,
+    kQuantizeThreads,
+    {.name = "list", .help = "List the types there are"},
+    {.name = "json", .help = "Print one JSON object"},
+};
+
 constexpr Option kConvert[] = {
     {.name = "type",
      .kind = kText,
      .value_name = "TYPE",
      .fallback = "f16",
      .help = "What matrices are stored as: f32, f16, bf16, q8_0, q4_k_m, ...; norms and biases are f32"},
-    {.name = "split",
-     .kind = kInteger,
-     .value_name = "MB",
-     .least = 1,
-     .most = 1 << 30,
-     .fallback_note = "one file",
-     .help = "Write several files with at most so many megabytes of tensors each"},
-    {.name = "threads",
-     .short_name = "t",
-     .kind = kInteger,
-     .value_name = "N",
-     .least = 1,
-     .most = kMostThreads,
-     .fallback_note = "one per processor",
-     .help = "Threads to quantise with"},
+    kSplit,
+    kQuantizeThreads,
     {.name = "list", .help = "List the models that can be converted"},
     {.name = "json", .help = "Print one JSON object about what was written"},
 };
@@ -640,6 +666,7 @@ const OptionGroup kEmbedOptions{"Texts and output", kEmbed};
 const OptionGroup kScoreOptions{"Text and output", kScore};
 const OptionGroup kInspectOptions{"Output", kInspect};
 const OptionGroup kTokenizeOptions{"Text and output", kTokenize};
+const OptionGroup kQuantizeOptions{"File", kQuantize};
 const OptionGroup kConvertOptions{"File", kConvert};
 const OptionGroup kTemplateOptions{"Conversation and output", kTemplate};
 

@@ -28,5 +28,6 @@ extern const OptionGroup kInspectOptions;
 extern const OptionGroup kTokenizeOptions;
 extern const OptionGroup kTemplateOptions;
 extern const OptionGroup kConvertOptions;
+extern const OptionGroup kQuantizeOptions;
 
 }  // namespace ingle::app

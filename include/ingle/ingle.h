@@ -9,6 +9,7 @@
 #include "ingle/inspect.h"
 #include "ingle/model.h"
 #include "ingle/prompt_template.h"
+#include "ingle/quantize.h"
 #include "ingle/sampling.h"
 #include "ingle/session.h"
 #include "ingle/synthetic.h"

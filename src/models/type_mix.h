@@ -10,9 +10,27 @@
 namespace ingle {
 
 struct TypeMix {
-  std::string_view name;  // "q4_k_m"
-  DType most;             // what most matrices have
-  DType better;           // what those have whose rounding shows most
+  enum class Part { kOutput, kAttnV, kAttnQkv, kAttnOutput, kFfnDown };
+  // Of the tensors of one part, in the order of their layers.
+  enum class Which {
+    kAll,
+    kFirst2,
+    kFirst4,
+    kFirst16th,
+    kFirst8th,
+    kSensitive,  // the first and the last eighth, and every third of those between
+    kGrouped,    // all, where at least four heads share keys and values
+  };
+  struct Rule {
+    Part part;
+    Which which;
+    DType type;
+  };
+
+  std::string_view name;    // "q4_k_m"
+  uint32_t file_type;       // general.file_type
+  DType most;               // what most matrices have
+  std::vector<Rule> rules;  // those that get something else; the first that fits counts
 };
 
 std::span<const TypeMix> type_mixes() noexcept;
@@ -20,5 +38,8 @@ const TypeMix* find_type_mix(std::string_view name) noexcept;  // nullptr: there
 
 // For each tensor of the shape. Rows that are not whole blocks of a type get the next one of blocks of 32.
 std::vector<DType> mixed_types(const ModelShape& shape, const TypeMix& mix);
+
+// `type`, or where rows of `columns` are not whole blocks of it, the next one of blocks of 32, or f16.
+DType fitting_type(DType type, int64_t columns);
 
 }  // namespace ingle

@@ -5,31 +5,19 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
-#include <thread>
 
 #include "base/error.h"
-#include "base/thread_pool.h"
 #include "convert/family.h"
 #include "convert/vocabulary.h"
 #include "gguf/writer.h"
 #include "ingle/prompt_template.h"
 #include "models/model.h"
-#include "models/type_mix.h"
 #include "runtime/engine_impl.h"
-#include "runtime/file_type.h"
+#include "runtime/file_types.h"
 #include "runtime/planning_backend.h"
 
 namespace ingle {
 namespace {
-
-constexpr size_t kPieceBytes = size_t{8} << 20;  // of f32 rows in memory at once
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
 
 void add_recommended_sampling(Draft& draft, const HfFolder& folder) {
   const std::optional<HfConfig> c = folder.read_config("generation_config.json");
@@ -73,8 +61,7 @@ Draft draft_of(const HfFolder& folder) {
   return draft;
 }
 
-// What each tensor is stored as.
-std::vector<DType> types_of(const Draft& draft, const std::string& name) {
+ModelShape shape_of(const Draft& draft) {
   ModelShape shape;
   for (const DraftTensor& tensor : draft.tensors) {
     ShapeTensor entry;
@@ -83,20 +70,7 @@ std::vector<DType> types_of(const Draft& draft, const std::string& name) {
     if (tensor.storage == DraftTensor::Storage::kMatrix) entry.storage = ShapeTensor::Storage::kMatrix;
     shape.tensors.push_back(std::move(entry));
   }
-  if (const TypeMix* mix = find_type_mix(lower(name))) return mixed_types(shape, *mix);
-  const Format* format = find_format(name);
-  if (format == nullptr || format->encode == nullptr || format->type == DType::kQ8_K) {
-    throw_error(ErrorCode::kInvalidArgument, "weights of type '{}' cannot be written; known are {}", name,
-                fmt::join(encodable_types(), ", "));
-  }
-  std::vector<DType> types;
-  for (const ShapeTensor& tensor : shape.tensors) types.push_back(storage_type(tensor, format->type));
-  return types;
-}
-
-DType main_type_of(const std::string& name) {
-  const TypeMix* mix = find_type_mix(lower(name));
-  return mix != nullptr ? mix->most : find_format(name)->type;
+  return shape;
 }
 
 // Plans a model from the draft: whatever is missing, too much or of another shape is an error that names it.
@@ -113,33 +87,6 @@ void check(const Draft& draft, const std::vector<DType>& types, const std::strin
   if (!unused.empty()) throw Error(ErrorCode::kInternal, unused);
 }
 
-// Rows of one tensor in the type of the file, some at a time, by all threads.
-class Encoder {
- public:
-  explicit Encoder(int threads) : pool_(threads) {}
-
-  void encode(const Rows& rows, const Format& format, int64_t first, int64_t count, std::vector<std::byte>& out) {
-    const int64_t columns = rows.shape.columns();
-    const size_t row_bytes = format.row_bytes(columns);
-    out.resize(row_bytes * static_cast<size_t>(count));
-    TaskCounter tasks(count, std::max<int64_t>(1, 65536 / columns));
-    pool_.run([&](int) {
-      std::vector<float> numbers;
-      int64_t begin, end;
-      while (tasks.next(begin, end)) {
-        numbers.resize(static_cast<size_t>((end - begin) * columns));
-        rows.read(first + begin, end - begin, numbers.data());
-        for (int64_t row = begin; row < end; ++row)
-          format.encode(numbers.data() + (row - begin) * columns, out.data() + static_cast<size_t>(row) * row_bytes,
-                        columns, nullptr);
-      }
-    });
-  }
-
- private:
-  ThreadPool pool_;
-};
-
 }  // namespace
 
 std::vector<std::string> convertible_models() {
@@ -147,27 +94,18 @@ std::vector<std::string> convertible_models() {
   return {names.begin(), names.end()};
 }
 
-std::vector<std::string> encodable_types() {
-  std::vector<std::string> names;
-  for (const Format& format : formats())
-    if (format.encode != nullptr && format.type != DType::kQ8_K) names.push_back(lower(format.name));
-  for (const TypeMix& mix : type_mixes()) names.emplace_back(mix.name);
-  return names;
-}
-
 ConvertReport convert_folder(const std::filesystem::path& path, const std::filesystem::path& target,
                              const ConvertOptions& options) {
   const HfFolder folder = HfFolder::open(path);
   Draft draft = draft_of(folder);
-  const std::vector<DType> types = types_of(draft, options.type);
+  const std::vector<DType> types = choose_types(shape_of(draft), options.type);
   draft.set("general.quantization_version", gguf_value<uint32_t>(2));
-  draft.set("general.file_type", gguf_value<uint32_t>(file_type_number(main_type_of(options.type))));
+  draft.set("general.file_type", gguf_value<uint32_t>(file_type_number(options.type)));
   check(draft, types, path.native());
 
   GgufWriter writer(target, {.max_shard_bytes = options.max_shard_bytes});
   for (const auto& [key, value] : draft.metadata) writer.set(key, value);
-  const int most = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  Encoder encoder(options.threads > 0 ? std::min(options.threads, 1024) : most);
+  RowEncoder encoder(options.threads);
   ConvertReport report{.architecture = draft.architecture(), .tensors = static_cast<int64_t>(draft.tensors.size())};
   double all = 0, done = 0;
   for (const DraftTensor& tensor : draft.tensors) {
@@ -179,10 +117,10 @@ ConvertReport convert_folder(const std::filesystem::path& path, const std::files
     const Rows& rows = draft.tensors[i].rows;
     writer.add_tensor(draft.tensors[i].name, types[i], rows.shape, [&, i](const GgufWriter::Sink& write) {
       const int64_t columns = rows.shape.columns();
-      const int64_t piece = std::max<int64_t>(1, static_cast<int64_t>(kPieceBytes / sizeof(float)) / columns);
+      const int64_t piece = rows_at_once(columns);
       for (int64_t row = 0; row < rows.shape.rows(); row += piece) {
         const int64_t count = std::min(piece, rows.shape.rows() - row);
-        encoder.encode(rows, format_of(types[i]), row, count, buffer);
+        encoder.encode(rows.read, format_of(types[i]), columns, row, count, nullptr, buffer);
         write(buffer);
         done += static_cast<double>(count * columns);
         if (options.progress && !options.progress(done / all))

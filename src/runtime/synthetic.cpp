@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 #include <system_error>
 #include <thread>
@@ -12,7 +11,7 @@
 #include "gguf/writer.h"
 #include "ingle/synthetic.h"
 #include "models/type_mix.h"
-#include "runtime/file_type.h"
+#include "runtime/file_types.h"
 #include "runtime/inspect.h"
 #include "runtime/model_impl.h"
 #include "runtime/random_weights.h"
@@ -20,15 +19,9 @@
 namespace ingle {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::ranges::transform(result, result.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 // Of most matrices; the mix of that name is put into `mix`, nullptr where all have the same type.
 const Format& checked_format(const std::string& name, const TypeMix*& mix) {
-  mix = find_type_mix(lower(name));
+  mix = find_type_mix(lower_case(name));
   const Format* format = mix != nullptr ? &format_of(mix->most) : find_format(name);
   if (format == nullptr || !can_be_random(*format)) {
     throw_error(ErrorCode::kInvalidArgument, "weights of type '{}' cannot be made; known are {}", name,
@@ -45,13 +38,15 @@ SyntheticWeights::SyntheticWeights(const SyntheticOptions& options, bool with_vo
     : shape_(make_shape(options.shape, with_vocabulary)), seed_(options.seed) {
   const TypeMix* mix = nullptr;
   const Format& format = checked_format(options.type, mix);
-  name_ = fmt::format("{}, {}, seed {}", options.shape, lower(mix != nullptr ? mix->name : format.name), options.seed);
+  name_ =
+      fmt::format("{}, {}, seed {}", options.shape, lower_case(mix != nullptr ? mix->name : format.name), options.seed);
   if (mix != nullptr) {
     types_ = mixed_types(shape_, *mix);
   } else {
     for (const ShapeTensor& tensor : shape_.tensors) types_.push_back(storage_type(tensor, format.type));
   }
-  shape_.metadata.emplace_back("general.file_type", gguf_value<uint32_t>(file_type_number(format.type)));
+  shape_.metadata.emplace_back("general.file_type",
+                               gguf_value<uint32_t>(mix != nullptr ? mix->file_type : file_type_number(format.type)));
   if (threads > 0) pool_ = std::make_unique<ThreadPool>(threads);
 }
 
@@ -114,8 +109,9 @@ std::vector<SyntheticShape> synthetic_shapes() {
 std::vector<std::string> synthetic_types() {
   std::vector<std::string> names;
   for (const Format& format : formats())
-    if (can_be_random(format)) names.push_back(lower(format.name));
-  for (const TypeMix& mix : type_mixes()) names.emplace_back(mix.name);
+    if (can_be_random(format)) names.push_back(lower_case(format.name));
+  for (const TypeMix& mix : type_mixes())
+    if (std::ranges::count(names, mix.name) == 0) names.emplace_back(mix.name);
   return names;
 }
 

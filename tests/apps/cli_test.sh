@@ -20,7 +20,7 @@ report() {  # report TEXT: a check that failed
 
 # What the library warns of in a good model, and that a slow machine took its time, is no part of what is checked here.
 without_warnings() {
-  grep -v -e '^ingle: warning: ' -e '^loaded .* in ' -e '^measured ' "$work/err" > "$work/err2"
+  grep -v -e '^ingle: warning: ' -e '^loaded .* in ' -e '^wrote .* in ' -e '^measured ' "$work/err" > "$work/err2"
   mv "$work/err2" "$work/err"
 }
 
@@ -116,6 +116,10 @@ if [ "$(grep -c '"mixed":true' "$work/out")" -eq 4 ]; then passed=$((passed + 1)
 gives '^2  *655  *normal  *3  *8  *. w300.' tokenize "$work/synth.gguf" -p 'w12 w300'
 gives '^3$' tokenize "$work/synth.gguf" -p 'w12 w300' --count
 refuses 2 'only "gpt2" has one to choose' tokenize "$work/synth.gguf" -p 'w12 w300' --pre-tokenizer qwen2
+gives '^blk.0.attn_q.weight  *.576, 576.  Q4_0  Q8_0 ' quantize "$work/synth.gguf" "$work/q8.gguf" --type q8_0
+refuses 2 "is not PATTERN=TYPE" quantize "$work/synth.gguf" "$work/x.gguf" --tensor-type q8_0
+refuses 2 'cannot be the one to write' quantize "$work/synth.gguf" "$work/synth.gguf"
+rm -f "$work/q8.gguf"
 gives '"begin":3,"end":8}' tokenize "$work/synth.gguf" -p 'w12 w300' --json
 rm -f "$work/synth.gguf"
 

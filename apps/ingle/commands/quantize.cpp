@@ -1,0 +1,110 @@
+// ingle quantize: a model file with weights of fewer bits, and what that costs tensor by tensor.
+#include <boost/json.hpp>
+
+#include "apps/ingle/catalogue.h"
+#include "apps/ingle/commands.h"
+#include "apps/ingle/exit_code.h"
+#include "apps/ingle/fail.h"
+#include "apps/ingle/json_text.h"
+#include "apps/ingle/option_table.h"
+#include "apps/ingle/progress.h"
+#include "apps/ingle/signals.h"
+#include "apps/ingle/table.h"
+#include "apps/ingle/terminal.h"
+#include "apps/ingle/utf8.h"
+#include "ingle/convert.h"
+#include "ingle/quantize.h"
+
+namespace ingle::app {
+namespace {
+
+std::string percent(double share) { return fmt::format("{:.3f} %", 100 * share); }
+
+std::string as_table(const QuantizeReport& report) {
+  Table table({"tensor", "shape", "from", "to", "size", "error"}, 4);
+  for (const QuantizedTensor& t : report.tensors)
+    table.add({printable(t.name), t.shape, t.from, t.to + (t.weighted ? " (weighted)" : ""),
+               format_bytes(static_cast<double>(t.to_bytes)), t.from == t.to ? "" : percent(t.relative_error)});
+  return table.text();
+}
+
+std::string as_json(const QuantizeReport& report) {
+  boost::json::array tensors, files;
+  for (const QuantizedTensor& t : report.tensors)
+    tensors.push_back(boost::json::object{{"name", to_valid_utf8(t.name)},
+                                          {"shape", t.shape},
+                                          {"from", t.from},
+                                          {"to", t.to},
+                                          {"from_bytes", t.from_bytes},
+                                          {"to_bytes", t.to_bytes},
+                                          {"relative_error", t.relative_error},
+                                          {"weighted", t.weighted}});
+  for (const auto& path : report.files) files.push_back(boost::json::value(to_valid_utf8(path.string())));
+  return json_text(boost::json::object{{"tensors", std::move(tensors)},
+                                       {"from_bytes", report.from_bytes},
+                                       {"to_bytes", report.to_bytes},
+                                       {"files", std::move(files)}}) +
+         "\n";
+}
+
+QuantizeOptions read_options(const Arguments& arguments) {
+  QuantizeOptions options{.type = arguments.text("type"), .pure = arguments.flag("pure")};
+  for (const std::string& text : arguments.texts("tensor-type")) {
+    const size_t equals = text.rfind('=');
+    if (equals == text.npos || equals == 0 || equals + 1 == text.size())
+      fail(ErrorCode::kInvalidArgument, "--tensor-type: '{}' is not PATTERN=TYPE, such as attn_v=q8_0",
+           printable(text));
+    options.overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  options.importance = arguments.text("imatrix");
+  if (arguments.given("split")) options.max_shard_bytes = static_cast<uint64_t>(arguments.integer("split")) * 1'000'000;
+  if (arguments.given("threads")) options.threads = static_cast<int>(arguments.integer("threads"));
+  return options;
+}
+
+int quantize(const Arguments& arguments) {
+  if (arguments.flag("list")) {
+    for (const std::string& name : encodable_types()) put("{}\n", name);
+    return kSuccess;
+  }
+  const std::optional<std::string> source = arguments.positional(0), target = arguments.positional(1);
+  if (!source || !target)
+    fail(ErrorCode::kInvalidArgument, "what is missing is {}: ingle quantize MODEL FILE (see: ingle quantize --help)",
+         source ? "the file to write" : "the model and the file to write");
+  QuantizeOptions options = read_options(arguments);
+  Progress progress("writing " + printable(*target));
+  options.progress = [&](double fraction) {
+    progress.update(fraction);
+    return !interrupted();
+  };
+  const QuantizeReport report = quantize_file(find_model(*source), *target, options);
+  progress.finish(fmt::format("wrote {} in {}", printable(*target), format_seconds(progress.seconds())));
+  if (arguments.flag("json")) {
+    write_stdout(as_json(report));
+  } else {
+    put("{}\n{} instead of {}\n", as_table(report), format_bytes(static_cast<double>(report.to_bytes)),
+        format_bytes(static_cast<double>(report.from_bytes)));
+  }
+  return kSuccess;
+}
+
+}  // namespace
+
+Command quantize_command() {
+  return {
+      {.name = "quantize",
+       .summary = "make a model file smaller: weights of fewer bits",
+       .description =
+           "Shows for each tensor what it became and the error of rounding: the root of the mean square of what "
+           "changed, as a share of the weights' own. Norms, biases and routers stay as they are; the output matrix "
+           "keeps six bits unless --pure. Start from F32, F16 or BF16: what is rounded twice is worse.",
+       .positionals = {{.name = "MODEL", .help = "A GGUF file, or a catalogue name: smollm2", .kind = ValueKind::kFile},
+                       {.name = "FILE", .help = "Where to write; replaced if it is there", .kind = ValueKind::kFile}},
+       .groups = {&kQuantizeOptions, &kGeneralOptions},
+       .examples = {{"ingle quantize model-f16.gguf model-q4.gguf", "to q4_k_m"},
+                    {"ingle quantize model-f16.gguf small.gguf --type q3_k_m --tensor-type 'attn_v=q8_0'",
+                     "some tensors better than the rest"}}},
+      quantize};
+}
+
+}  // namespace ingle::app

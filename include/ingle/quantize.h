@@ -1,0 +1,47 @@
+// One GGUF file made another with weights of fewer bits.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "ingle/error.h"
+
+namespace ingle {
+
+struct QuantizeOptions {
+  std::string type = "q4_k_m";  // one of encodable_types()
+  bool pure = false;            // every matrix has that type, the output's too
+  // Types of tensors whose names match a regular expression (anywhere in the name), in place of the above; the first
+  // that matches counts. {"attn_v", "q8_0"}, ...
+  std::vector<std::pair<std::string, std::string>> overrides;
+  std::filesystem::path importance;               // a GGUF file of `ingle imatrix`; empty: none
+  uint64_t max_shard_bytes = 0;                   // 0: one file
+  int threads = 0;                                // 0: one per processor
+  std::function<bool(double fraction)> progress;  // 0..1 while writing; returning false cancels
+};
+
+struct QuantizedTensor {
+  std::string name, shape, from, to;
+  uint64_t from_bytes = 0, to_bytes = 0;
+  double relative_error = 0;  // root of the mean square of what rounding changed, in units of the numbers' own
+  bool weighted = false;      // by importance
+};
+
+struct QuantizeReport {
+  std::vector<QuantizedTensor> tensors;  // in the file's order
+  std::vector<std::filesystem::path> files;
+  uint64_t from_bytes = 0, to_bytes = 0;  // of all tensors
+};
+
+// Norms, biases, routers and other small things stay as they are. Metadata is kept, but for what tells the type. Takes
+// the memory of a few rows of a tensor. Throws Error: what opening a file throws; kInvalidArgument (a type, an
+// expression, the source as its own target), kInvalidFile (importance of another model: names the tensor and the
+// numbers), kIo, kCancelled; then no file is left.
+QuantizeReport quantize_file(const std::filesystem::path& source, const std::filesystem::path& target,
+                             const QuantizeOptions& options = {});
+
+}  // namespace ingle

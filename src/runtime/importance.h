@@ -1,0 +1,35 @@
+// How much each input of a matrix matters: the mean square of what came in while a model read a text. In a GGUF file of
+// general.type "imatrix", for a tensor NAME: NAME.in_sum2, the sums of squares [experts, columns], and NAME.counts, how
+// many rows they are of [experts].
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "gguf/gguf.h"
+
+namespace ingle {
+
+class Importance {
+ public:
+  Importance() = default;  // of nothing
+  // Throws what GgufFile::open does, and Error{kInvalidFile} for a file of something else, or numbers that are none.
+  static Importance open(const std::filesystem::path& path);
+
+  // Of a tensor's columns, one row for each matrix in it; empty where nothing is known. Throws Error{kInvalidFile} when
+  // it is of a tensor of another shape.
+  std::span<const float> of(const std::string& tensor, const Shape& shape) const;
+
+ private:
+  struct Entry {
+    int64_t matrices = 0, columns = 0;
+    std::vector<float> means;
+  };
+  std::string path_;
+  std::unordered_map<std::string, Entry> entries_;
+};
+
+}  // namespace ingle

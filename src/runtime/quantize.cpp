@@ -1,0 +1,156 @@
+#include "ingle/quantize.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "gguf/gguf.h"
+#include "gguf/writer.h"
+#include "runtime/file_types.h"
+#include "runtime/importance.h"
+#include "text/file_regex.h"
+
+namespace ingle {
+namespace {
+
+// What is small, and where few bits cost much.
+bool stays_as_it_is(const GgufTensor& tensor) {
+  const std::string& name = tensor.name;
+  if (tensor.view.shape.rank < 2 || !name.ends_with(".weight")) return true;
+  for (const char* part : {"_norm.", "ffn_gate_inp", "altup_", "conv1d", "rope_", "token_types", "position_embd"})
+    if (name.find(part) != name.npos) return true;
+  return false;
+}
+
+bool suffers_from_few_bits(const std::string& name) {
+  for (const char* part : {".inp_gate.", ".proj.", ".laurel_", "per_layer_model_proj."})
+    if (name.find(part) != name.npos) return true;
+  return false;
+}
+
+ModelShape shape_of(const GgufFile& file) {
+  ModelShape shape;
+  for (const GgufTensor& tensor : file.tensors()) {
+    ShapeTensor entry;
+    entry.name = tensor.name;
+    entry.shape = tensor.view.shape;
+    if (!stays_as_it_is(tensor))
+      entry.storage =
+          suffers_from_few_bits(tensor.name) ? ShapeTensor::Storage::kEightBits : ShapeTensor::Storage::kMatrix;
+    shape.tensors.push_back(std::move(entry));
+  }
+  return shape;
+}
+
+struct Override {
+  FileRegex pattern;
+  DType type;
+};
+
+std::vector<Override> read_overrides(const QuantizeOptions& options) {
+  std::vector<Override> overrides;
+  for (const auto& [pattern, type] : options.overrides) {
+    try {
+      overrides.push_back({FileRegex(pattern), encodable_format(type).type});
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kInvalidArgument) throw;
+      throw_error(ErrorCode::kInvalidArgument, "'{}': {}", pattern, error.what());
+    }
+  }
+  return overrides;
+}
+
+std::vector<DType> types_of(const GgufFile& file, const QuantizeOptions& options) {
+  std::vector<DType> types = choose_types(shape_of(file), options.type, options.pure);
+  const std::vector<Override> overrides = read_overrides(options);
+  FileRegex::Scratch scratch;
+  const auto matches = [&](const Override& override, const std::string& name) {
+    std::vector<TextRange> found;
+    override.pattern.find_all(name, scratch, found);
+    return !found.empty();
+  };
+  for (size_t i = 0; i < types.size(); ++i) {
+    const GgufTensor& tensor = file.tensors()[i];
+    if (stays_as_it_is(tensor)) {
+      types[i] = tensor.view.type;
+      continue;
+    }
+    const auto found = std::ranges::find_if(overrides, [&](const Override& o) { return matches(o, tensor.name); });
+    if (found == overrides.end()) continue;
+    if (tensor.view.shape.columns() % format_of(found->type).block_elements != 0)
+      throw_error(ErrorCode::kInvalidArgument, "{}: rows of {} are no whole blocks of {}", tensor.name,
+                  tensor.view.shape.columns(), format_of(found->type).name);
+    types[i] = found->type;
+  }
+  return types;
+}
+
+}  // namespace
+
+QuantizeReport quantize_file(const std::filesystem::path& source, const std::filesystem::path& target,
+                             const QuantizeOptions& options) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(source, target, ignored))
+    throw_error(ErrorCode::kInvalidArgument, "{}: is the file to read, it cannot be the one to write", target.native());
+  const GgufFile file = GgufFile::open(source);
+  const std::vector<DType> types = types_of(file, options);
+  const Importance importance = options.importance.empty() ? Importance() : Importance::open(options.importance);
+
+  GgufWriter writer(target, {.max_shard_bytes = options.max_shard_bytes});
+  writer.copy_metadata(file);
+  writer.set<uint32_t>("general.quantization_version", 2);
+  writer.set<uint32_t>("general.file_type", file_type_number(options.type));
+  RowEncoder encoder(options.threads);
+  QuantizeReport report;
+  double all = 0, done = 0;
+  for (const GgufTensor& tensor : file.tensors()) all += static_cast<double>(tensor.view.shape.elements());
+  std::vector<std::byte> buffer;
+  report.tensors.resize(file.tensors().size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    const GgufTensor& tensor = file.tensors()[i];
+    const Shape& shape = tensor.view.shape;
+    const Format &from = format_of(tensor.view.type), &to = format_of(types[i]);
+    const std::span<const float> weights = importance.of(tensor.name, shape);
+    report.tensors[i] = {.name = tensor.name,
+                         .shape = to_string(shape),
+                         .from = std::string(from.name),
+                         .to = std::string(to.name),
+                         .from_bytes = tensor.view.bytes(),
+                         .to_bytes = to.row_bytes(shape.columns()) * static_cast<uint64_t>(shape.rows()),
+                         .weighted = !weights.empty() && from.type != to.type};
+    report.from_bytes += report.tensors[i].from_bytes;
+    report.to_bytes += report.tensors[i].to_bytes;
+    writer.add_tensor(tensor.name, types[i], shape, [&, i, weights](const GgufWriter::Sink& write) {
+      const ConstTensorView view = *file.find(tensor.name);
+      const int64_t columns = shape.columns();
+      // Matrices of a stack have an importance each.
+      const int64_t each = shape.rank < 3 ? shape.rows() : shape[shape.rank - 2];
+      const int64_t piece = std::min(rows_at_once(columns), each);
+      RoundingError error;
+      const auto read = [&](int64_t first, int64_t count, float* out) {
+        from.decode(view.row(first), out, count * columns);
+      };
+      for (int64_t row = 0; row < shape.rows();) {
+        const int64_t count = std::min({piece, each - row % each, shape.rows() - row});
+        if (from.type == to.type) {
+          write({view.row(row), view.row_bytes() * static_cast<size_t>(count)});
+        } else {
+          const size_t matrix = weights.size() > static_cast<size_t>(columns) ? static_cast<size_t>(row / each) : 0;
+          encoder.encode(read, to, columns, row, count,
+                         weights.empty() ? nullptr : weights.data() + matrix * static_cast<size_t>(columns), buffer,
+                         &error);
+          write(buffer);
+        }
+        row += count;
+        done += static_cast<double>(count * columns);
+        if (options.progress && !options.progress(done / all))
+          throw_error(ErrorCode::kCancelled, "{}: cancelled", target.native());
+      }
+      report.tensors[i].relative_error = error.relative();
+      file.drop(view);
+    });
+  }
+  report.files = writer.finish();
+  return report;
+}
+
+}  // namespace ingle

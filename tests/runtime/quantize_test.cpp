@@ -1,0 +1,155 @@
+#include "ingle/quantize.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+
+#include "gguf/writer.h"
+#include "ingle/convert.h"
+#include "ingle/ingle.h"
+#include "tests/gguf/temporary_folder.h"
+
+namespace ingle {
+namespace {
+
+class Quantize : public testing::Test {
+ protected:
+  // Two layers of 256 columns, a norm and a router.
+  Quantize() {
+    GgufWriter writer(folder_ / "source.gguf");
+    writer.set<std::string>("general.architecture", "llama");
+    writer.set<std::string>("general.name", "small");
+    writer.set<uint32_t>("general.file_type", 0);
+    add(writer, "token_embd.weight", {8, 256});
+    for (const char* block : {"blk.0.", "blk.1."}) {
+      for (const char* part : {"attn_q", "attn_k", "attn_v", "attn_output", "ffn_down"})
+        add(writer, block + std::string(part) + ".weight", {8, 256});
+      add(writer, block + std::string("attn_norm.weight"), {256});
+      add(writer, block + std::string("ffn_gate_inp.weight"), {2, 256});
+      add(writer, block + std::string("ffn_up_exps.weight"), {2, 4, 256});
+    }
+    add(writer, "blk.0.odd.weight", {4, 96});
+    writer.finish();
+  }
+
+  void add(GgufWriter& writer, const std::string& name, const Shape& shape) {
+    std::vector<float>& numbers = kept_.emplace_back(static_cast<size_t>(shape.elements()));
+    uint32_t state = static_cast<uint32_t>(kept_.size());
+    for (float& number : numbers) {
+      state = state * 1664525u + 1013904223u;
+      number = static_cast<float>(static_cast<int32_t>(state)) * 0x1p-31f;
+    }
+    writer.add_tensor(name, DType::kF32, shape, std::as_bytes(std::span(numbers)));
+  }
+
+  std::filesystem::path source() const { return folder_ / "source.gguf"; }
+  std::filesystem::path target() const { return folder_ / "target.gguf"; }
+  DType type_of(const std::string& name) const { return GgufFile::open(target()).find(name)->type; }
+  std::string complaint(QuantizeOptions options) {
+    try {
+      quantize_file(source(), target(), options);
+    } catch (const Error& error) {
+      EXPECT_FALSE(std::filesystem::exists(target()));
+      return error.what();
+    }
+    return "";
+  }
+
+  test::TemporaryFolder folder_;
+  std::vector<std::vector<float>> kept_;
+};
+
+TEST_F(Quantize, MatricesGetTheTypeAndSmallThingsStay) {
+  const QuantizeReport report = quantize_file(source(), target(), {.type = "q4_0"});
+  EXPECT_EQ(type_of("blk.0.attn_q.weight"), DType::kQ4_0);
+  EXPECT_EQ(type_of("blk.0.attn_norm.weight"), DType::kF32);
+  EXPECT_EQ(type_of("blk.0.ffn_gate_inp.weight"), DType::kF32);
+  EXPECT_EQ(type_of("token_embd.weight"), DType::kQ6_K);  // the output matrix too
+  EXPECT_EQ(GgufFile::open(target()).get_int("general.file_type"), 2);
+  EXPECT_EQ(GgufFile::open(target()).get_string("general.name"), "small");
+  EXPECT_LT(report.to_bytes, report.from_bytes / 4);
+  const auto q = std::ranges::find(report.tensors, "blk.0.attn_q.weight", &QuantizedTensor::name);
+  EXPECT_GT(q->relative_error, 0.02);
+  EXPECT_LT(q->relative_error, 0.15);
+  const auto norm = std::ranges::find(report.tensors, "blk.0.attn_norm.weight", &QuantizedTensor::name);
+  EXPECT_EQ(norm->relative_error, 0);
+}
+
+TEST_F(Quantize, BytesAreThoseOfTheEncoder) {
+  quantize_file(source(), target(), {.type = "q8_0", .threads = 3});
+  const GgufFile from = GgufFile::open(source()), to = GgufFile::open(target());
+  for (const char* name : {"blk.0.attn_q.weight", "blk.1.ffn_up_exps.weight", "blk.0.odd.weight"}) {
+    const ConstTensorView x = *from.find(name), y = *to.find(name);
+    ASSERT_EQ(y.type, DType::kQ8_0) << name;
+    std::vector<std::byte> expected(y.bytes());
+    format_of(DType::kQ8_0)
+        .encode(reinterpret_cast<const float*>(x.data), expected.data(), x.shape.elements(), nullptr);
+    EXPECT_EQ(std::memcmp(expected.data(), y.data, y.bytes()), 0) << name;
+  }
+}
+
+TEST_F(Quantize, RowsThatAreNoWholeBlocksGetSomethingWider) {
+  quantize_file(source(), target(), {.type = "q4_k_m"});
+  EXPECT_EQ(type_of("blk.0.odd.weight"), DType::kQ5_0);
+  EXPECT_EQ(type_of("blk.0.attn_q.weight"), DType::kQ4_K);
+}
+
+TEST_F(Quantize, OverridesGoFirstAndTheFirstThatMatchesCounts) {
+  quantize_file(source(), target(),
+                {.type = "q4_k_m", .overrides = {{"blk\\.1\\.attn_v", "q8_0"}, {"attn_v", "q5_0"}}});
+  EXPECT_EQ(type_of("blk.1.attn_v.weight"), DType::kQ8_0);
+  EXPECT_EQ(type_of("blk.0.attn_v.weight"), DType::kQ5_0);
+  quantize_file(source(), target(), {.type = "q4_k_m", .pure = true});
+  EXPECT_EQ(type_of("token_embd.weight"), DType::kQ4_K);
+}
+
+TEST_F(Quantize, ImportanceSparesTheColumnsThatMatter) {
+  const auto write = [&](int64_t columns) {
+    std::vector<float> sums(static_cast<size_t>(columns), 1e-3f), counts{4};
+    for (size_t i = 0; i < 16; ++i) sums[i] = 1000;
+    GgufWriter writer(folder_ / "imatrix.gguf");
+    writer.set<std::string>("general.type", "imatrix");
+    writer.add_tensor("blk.0.attn_q.weight.in_sum2", DType::kF32, {1, columns}, std::as_bytes(std::span(sums)));
+    writer.add_tensor("blk.0.attn_q.weight.counts", DType::kF32, {1, 1}, std::as_bytes(std::span(counts)));
+    writer.finish();
+  };
+  const auto error_of_first_columns = [&] {
+    const GgufFile from = GgufFile::open(source()), to = GgufFile::open(target());
+    const ConstTensorView x = *from.find("blk.0.attn_q.weight"), y = *to.find("blk.0.attn_q.weight");
+    double sum = 0;
+    std::vector<float> row(256);
+    for (int64_t r = 0; r < 8; ++r) {
+      format_of(y.type).decode(y.row(r), row.data(), 256);
+      for (size_t i = 0; i < 16; ++i) sum += std::pow(row[i] - reinterpret_cast<const float*>(x.row(r))[i], 2);
+    }
+    return sum;
+  };
+  quantize_file(source(), target(), {.type = "q4_0"});
+  const double plain = error_of_first_columns();
+  write(256);
+  const QuantizeReport report =
+      quantize_file(source(), target(), {.type = "q4_0", .importance = folder_ / "imatrix.gguf"});
+  EXPECT_LT(error_of_first_columns(), 0.75 * plain);
+  EXPECT_EQ(std::ranges::count(report.tensors, true, &QuantizedTensor::weighted), 1);
+  std::filesystem::remove(target());
+  write(128);
+  EXPECT_NE(complaint({.type = "q4_0", .importance = folder_ / "imatrix.gguf"}).find("1 matrices of 128 columns"),
+            std::string::npos);
+  EXPECT_NE(complaint({.type = "q4_0", .importance = source()}).find("not a file of importance"), std::string::npos);
+}
+
+TEST_F(Quantize, WhatCannotBeIsSaid) {
+  EXPECT_NE(complaint({.type = "q9"}).find("known are f32, "), std::string::npos);
+  EXPECT_NE(complaint({.overrides = {{"(", "q8_0"}}}).find("'('"), std::string::npos);
+  EXPECT_NE(complaint({.overrides = {{"odd", "q6_k"}}}).find("rows of 96 are no whole blocks of Q6_K"),
+            std::string::npos);
+  EXPECT_NE(complaint({.progress = [](double) { return false; }}).find("cancelled"), std::string::npos);
+  EXPECT_THROW(quantize_file(source(), source()), Error);
+  EXPECT_THROW(quantize_file(folder_ / "absent.gguf", target()), Error);
+}
+
+}  // namespace
+}  // namespace ingle
