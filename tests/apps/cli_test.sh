@@ -116,7 +116,7 @@ if [ "$(grep -c '"mixed":true' "$work/out")" -eq 4 ]; then passed=$((passed + 1)
 gives '^2  *655  *normal  *3  *8  *. w300.' tokenize "$work/synth.gguf" -p 'w12 w300'
 gives '^3$' tokenize "$work/synth.gguf" -p 'w12 w300' --count
 refuses 2 'only "gpt2" has one to choose' tokenize "$work/synth.gguf" -p 'w12 w300' --pre-tokenizer qwen2
-gives '^blk.0.attn_q.weight  *.576, 576.  Q4_0  Q8_0 ' quantize "$work/synth.gguf" "$work/q8.gguf" --type q8_0
+gives '^blk.0.attn_q.weight  *.576, 576.  *Q4_0  *Q8_0 ' quantize "$work/synth.gguf" "$work/q8.gguf" --type q8_0
 refuses 2 "is not PATTERN=TYPE" quantize "$work/synth.gguf" "$work/x.gguf" --tensor-type q8_0
 refuses 2 'cannot be the one to write' quantize "$work/synth.gguf" "$work/synth.gguf"
 rm -f "$work/q8.gguf"
