@@ -79,6 +79,10 @@ EXPLAINED = [
     ),
     ("Jinja2's compiler fails over names it lost track of", says("AssertionError: Tried to resolve a name")),
     (
+        "`loop` is an iterator in Jinja2: going through it moves the loop on; here it cannot be iterated",
+        says("'LoopContext' object is not iterable"),
+    ),
+    (
         "a limit of ours, where the reference has none",
         says("the limit is", "template: takes more", "template: nests", "nests deeper", "builds more"),
     ),

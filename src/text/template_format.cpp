@@ -234,6 +234,7 @@ void percent_value(Text& out, Layout layout, const Value& value, bool marked) {
     }
     case 'c': {
       layout.zero = false;
+      layout.precision = -1;
       if (value.is_string() && value.string().length == 1) return lay_out_text(out, layout, value);
       if (!value.is_integral()) fail("%c requires int or char");
       return lay_out_text(out, layout, heap.text(character(value.as_int())));

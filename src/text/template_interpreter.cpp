@@ -250,7 +250,14 @@ Flow Interpreter::execute_set_block(const Statement& s, Environment& env) {
   Environment& scope = inner(env, &s.scope);
   Value value = capture(s.scope.body, scope, &flow);
   if (flow != Flow::kNext) return flow;
-  if (s.exprs[0] != nullptr) value = through_filters(*s.exprs[0], value, scope);
+  if (s.exprs[0] != nullptr) {
+    value = through_filters(*s.exprs[0], value, scope);
+    if (heap_.autoescape) {
+      Text marked(heap_);
+      print(marked, value);
+      value = marked.finish(true);
+    }
+  }
   assign(s.targets[0], value, env);
   return Flow::kNext;
 }

@@ -134,12 +134,13 @@ Value truncate(Heap& heap, const Value& v, const Arguments& a) {
   const Int length = b[0] == nullptr ? 255 : int_argument("truncate", *b[0]);
   const Int leeway = given(b[3]) ? int_argument("truncate", *b[3]) : Int(5);
   const Value end = b[2] == nullptr ? heap.text("...") : *b[2];
-  text_argument("truncate", end);
-  if (length < end.string().length) fail("expected length >= {}, got {}", end.string().length, int_text(length));
+  const Int end_length = static_cast<Int>(length_of(heap, end));
+  if (length < end_length) fail("expected length >= {}, got {}", int_text(end_length), int_text(length));
   if (leeway < 0) fail("expected leeway >= 0, got {}", int_text(leeway));
   if (static_cast<Int>(length_of(heap, v)) <= length + leeway) return v;
   const String& s = text_argument("truncate", v);
-  size_t cut = byte_of_code_point(s.text, static_cast<int64_t>(length - end.string().length));
+  text_argument("truncate", end);  // any value that has a length will do as long as nothing is cut
+  size_t cut = byte_of_code_point(s.text, static_cast<int64_t>(length - end_length));
   if (!flag(b[1])) {
     const size_t space = std::string_view(s.text).substr(0, cut).rfind(' ');
     if (space != std::string::npos) cut = space;
