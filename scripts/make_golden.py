@@ -20,13 +20,13 @@ import numpy as np
 import torch
 import transformers
 
-from golden import gemma, llama, mixtures, relatives
+from golden import gemma, latent, llama, mixtures, relatives
 from golden.tiny import VOCAB, long_prompt
 
 OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "models" / "golden"
 
 # Seeds follow from the order: new models go to the end.
-MODELS = {name: (family, m) for family in (llama, gemma, mixtures, relatives) for name, m in family.MODELS.items()}
+MODELS = {name: (family, m) for family in (llama, gemma, mixtures, relatives, latent) for name, m in family.MODELS.items()}
 
 
 def logits_of(model, prompt, rows_from):
@@ -64,6 +64,8 @@ def main():
         (OUT / f"{name}.logits").write_bytes(rows.tobytes())
         golden["models"][name] = {"prompts": prompts, "vocab": VOCAB, "window": m.get("window", 0),
                                   "float64_difference": worst}
+        if m.get("fp4_experts"):
+            golden["models"][name]["quantized"] = True
         if long:
             golden["models"][name]["long"] = long
         print(f"{name}: largest logit {np.abs(rows).max():.2f}, rms {np.sqrt((rows ** 2).mean()):.2f}, "

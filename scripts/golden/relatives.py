@@ -122,7 +122,7 @@ MODELS = {
                         config=gemma(12, "SGSG", attn_logit_softcapping=3.0, final_logit_softcapping=4.0),
                         keys={"attention.sliding_window": 9, "attn_logit_softcapping": 3.0,
                               "final_logit_softcapping": 4.0}),
-    "gemma2_usual": dict(GEMMA2, d=40, ff=56, layers=3, heads=2, kv=1, dim=20, tied=True, window=9, prompts=(19,),
+    "gemma2_usual": dict(GEMMA2, d=24, ff=40, layers=3, heads=2, kv=1, dim=20, tied=True, window=9, prompts=(19,),
                          config=gemma(20, "SGS"), keys={"attention.sliding_window": 9}),
     # As many layers as the model whose scores are scaled by the width and not by the head.
     "gemma2_scaled": dict(GEMMA2, d=8, ff=12, layers=46, heads=2, kv=1, dim=6, tied=True, window=9, prompts=(19,),
@@ -134,7 +134,7 @@ MODELS = {
                         keys={"attention.sliding_window": 9, "rope.freq_base": 1e6, "rope.scaling.type": "linear",
                               "rope.scaling.factor": 8.0}),
     # A pattern and a second base from the file, a scale of its own.
-    "gemma3_pattern": dict(GEMMA3, d=40, ff=56, layers=4, heads=4, kv=4, dim=10, tied=True, window=9, prompts=(19,),
+    "gemma3_pattern": dict(GEMMA3, d=24, ff=40, layers=4, heads=4, kv=4, dim=10, tied=True, window=9, prompts=(19,),
                            config=gemma(16, "SGSG", rope_parameters={
                                "sliding_attention": {"rope_type": "default", "rope_theta": 500.0},
                                "full_attention": {"rope_type": "default", "rope_theta": 1e5}}),
@@ -164,9 +164,9 @@ MODELS = {
     "granite_shared": dict(GRANITE_SHARED, seed=3116, d=40, ff=12, layers=2, heads=4, kv=2, dim=10, tied=True, prompts=(19,),
                            config=dict(GRANITE_NUMBERS, num_local_experts=5, num_experts_per_tok=2,
                                        shared_intermediate_size=28), keys={**GRANITE_KEYS, **expert_keys(5, 2, 12, 28)}),
-    "glm4_tiny": dict(GLM4, d=40, ff=40, layers=3, heads=4, kv=2, dim=12, prompts=(70, 9), config=dict(attention_bias=True),
+    "glm4_tiny": dict(GLM4, d=24, ff=40, layers=3, heads=4, kv=2, dim=12, prompts=(70, 9), config=dict(attention_bias=True),
                       keys={"rope.dimension_count": 6}),
-    "glm4_plain": dict(GLM4, d=40, ff=28, layers=2, heads=5, kv=1, dim=16, prompts=(19,),
+    "glm4_plain": dict(GLM4, d=30, ff=28, layers=2, heads=5, kv=1, dim=16, prompts=(19,),
                        config=dict(attention_bias=False, rope_parameters=dict(
                            rope_type="default", rope_theta=500.0, partial_rotary_factor=0.25)),
                        keys={"rope.dimension_count": 4, "rope.freq_base": 500.0}),
@@ -180,8 +180,8 @@ MODELS = {
                                       shared_expert_intermediate_size=12),
                           keys={**expert_keys(6, 2, 20), "expert_weights_norm": True}),
     # Scores have sinks, hidden numbers reach their limits, the ramp of the rope's frequencies ends between two pairs.
-    "gptoss_tiny": dict(GPT_OSS, seed=3158, d=40, ff=20, layers=4, heads=6, kv=2, dim=16, window=9, prompts=(70, 9),
-                        config=oss("SGSG", 6, 2), keys=oss_keys(6, 2, 20)),
+    "gptoss_tiny": dict(GPT_OSS, seed=3031, d=24, ff=20, layers=3, heads=4, kv=2, dim=16, window=9, prompts=(70, 9),
+                        config=oss("SGS", 6, 2), keys=oss_keys(6, 2, 20)),
     "gptoss_fp4": dict(GPT_OSS, seed=3009, d=32, ff=32, layers=2, heads=4, kv=1, dim=16, window=9, prompts=(70,), fp4_experts=True,
                        config=oss("SG", 5, 3), keys=oss_keys(5, 3, 32)),
 }
@@ -217,7 +217,12 @@ def draw(rng, m, name, shape):
     if name.endswith("sinks"):
         return rng.standard_normal(shape) * 2
     if m["arch"] == "gpt-oss" and ".experts." in name:  # [experts, inputs, outputs]; large enough to be clamped
-        return rng.standard_normal(shape) * (5 if "gate_up" in name else 0.2) / math.sqrt(shape[1])
+        return rng.standard_normal(shape) * (5 if "gate_up" in name else 0.1) / math.sqrt(shape[1])
+    if m["arch"] == "deepseek2" and name.endswith("experts.down_proj"):
+        # Coarse caches make some rows go to other experts, which must not be all there is.
+        return rng.standard_normal(shape) * 0.4 / m["config"].get("routed_scaling_factor", 1) / math.sqrt(shape[-1])
+    if name.endswith("kv_b_proj.weight"):  # what a cache rounds goes through this as well
+        return rng.standard_normal(shape) * 0.8 / math.sqrt(shape[-1])
     return rng.standard_normal(shape) * 1.3 / math.sqrt(shape[-1])
 
 
@@ -334,5 +339,5 @@ def write_gguf(path, m, model):
         if m.get("fp4_experts") and name.endswith("_exps.weight"):
             w.add_tensor(name, gguf.quants.quantize(t, MXFP4), raw_dtype=MXFP4)
         else:
-            tiny.add_matrix_or_vector(w, name, t, half=not name.endswith(F32_MATRICES))
+            tiny.add_matrix_or_vector(w, name, t, half=not name.endswith((*F32_MATRICES, ".bias")))
     tiny.close_writer(w)

@@ -69,7 +69,9 @@ struct Norm {
   float eps = 0;
 };
 
-enum class Activation { kSilu, kGelu };  // kGelu: tanh form
+// kGelu: tanh form. kClampedSilu (gpt-oss, arXiv:2508.10925), where what up gives is taken one higher:
+//   g = min(gate, 7), u = max(-7, min(up, 7)):  g * sigmoid(1.702 * g) * (u + 1)
+enum class Activation { kSilu, kGelu, kClampedSilu };
 
 // The gated feed-forward blocks of a mixture (Shazeer et al., arXiv:1701.06538): one entry per expert.
 struct Experts {
@@ -77,8 +79,20 @@ struct Experts {
   Activation activation = Activation::kSilu;
 };
 
-// What a row's weights are shares of: the softmax over all experts divided by its sum over the used ones, or as it is.
+// What a row's weights are made of: the softmax of its scores over all experts, or the sigmoid of each.
+enum class Gating { kSoftmax, kSigmoid };
+// That divided by its sum over the used experts, or as it is.
 enum class Shares { kOfUsed, kOfAll };
+
+struct RouteOptions {
+  Gating gating = Gating::kSoftmax;
+  Shares shares = Shares::kOfUsed;
+  const float* scale = nullptr;  // [experts], or nullptr: what weights are multiplied by
+  const float* bias = nullptr;   // [experts], or nullptr: added to what chooses, and to nothing else
+  // Experts side by side form `groups` of one size; only those of the `groups_used` best ones are chosen from. A group
+  // is as good as the sum of its `group_best` best experts.
+  int64_t groups = 1, groups_used = 1, group_best = 1;
+};
 
 // Which experts each row goes to and what their outputs are multiplied by. Lives as long as a Tensor.
 struct Routes {
@@ -160,12 +174,13 @@ class Ops {
     Tensor x;
   };
   virtual void linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) = 0;
+  // x W_h^T of each head h: [rows, heads, in] -> [rows, heads, out]. All weights are of one shape and format.
+  virtual Tensor linear_by_head(std::span<const Linear> w, Tensor x) = 0;
   // down(act(gate x) * (up x)).
   virtual Tensor gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
                            Into into = {}) = 0;
-  // The `used` best experts of each row of router scores [rows, experts], by softmax over all of them, their shares
-  // multiplied by `scale[expert]` (nullptr: 1). Of equal scores the first wins.
-  virtual Routes route(Tensor scores, int64_t used, const float* scale, Shares shares = Shares::kOfUsed) = 0;
+  // The `used` best experts of each row of router scores [rows, experts]. Of equal ones the first wins.
+  virtual Routes route(Tensor scores, int64_t used, const RouteOptions& options = {}) = 0;
   // Sum over a row's experts, best first, of weight * down(act(gate x) * (up x)): [rows, d_model].
   virtual Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x, Into into = {}) = 0;
   // Over the last dimension of [rows, size] or [rows, heads, size].
@@ -179,6 +194,12 @@ class Ops {
   // v_dim].
   virtual Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) = 0;
   virtual Tensor gather_rows(Tensor x, std::span<const int32_t> rows) = 0;
+  // Some columns (of each head) of one or several tensors, side by side: [..., sum of counts].
+  struct Columns {
+    Tensor x;
+    int64_t first, count;
+  };
+  virtual Tensor columns(std::initializer_list<Columns> parts) = 0;
   // In place, row by row, [rows, n] or [rows, heads, n]: apply(kSoftCap, logits, {.a = 30}).
   virtual void apply(const RowOp& op, Tensor x, const RowOperands& operands = {}) = 0;
 

@@ -6,19 +6,29 @@ namespace ingle {
 namespace {
 
 // Softmax over all experts or over the best of them: the same, unless weights are not divided by their sum.
-enum Gating : int64_t { kUnsaid = 0, kSoftmax = 1, kSoftmaxOfBest = 3 };
+enum GatingKey : int64_t { kUnsaid = 0, kSoftmax = 1, kSigmoid = 2, kSoftmaxOfBest = 3 };
 
-Shares read_shares(const Keys& keys, bool norm) {
+// How experts are chosen, and what their weights are. Groups are as good as their best expert (DeepSeek-V2,
+// arXiv:2405.04434), or with sigmoids as their two best (DeepSeek-V3, arXiv:2412.19437).
+RouteOptions read_choice(const Hparams& h, const Weights& b, const Keys& keys) {
   const int64_t gating = keys.find("expert_gating_func", kUnsaid, 0, 255);
-  if (gating != kUnsaid && gating != kSoftmax && gating != kSoftmaxOfBest) {
-    throw_error(ErrorCode::kUnsupported, "{}: key '{}' is {}; known are 1 and 3, softmax", keys.file().path(),
+  if (gating > kSoftmaxOfBest) {
+    throw_error(ErrorCode::kUnsupported, "{}: key '{}' is {}; known are 1 and 3, softmax, and 2, sigmoid", h.file,
                 keys.name("expert_gating_func"), gating);
   }
-  if (const int64_t groups = keys.find("expert_group_count", 0, 0, 1024); groups > 1) {
-    throw_error(ErrorCode::kUnsupported, "{}: key '{}' is {}; groups of experts are not implemented",
-                keys.file().path(), keys.name("expert_group_count"), groups);
+  RouteOptions choice{.gating = gating == kSigmoid ? Gating::kSigmoid : Gating::kSoftmax,
+                      .shares = h.expert_weights_norm || gating == kSoftmaxOfBest ? Shares::kOfUsed : Shares::kOfAll,
+                      .bias = b.find_bias("exp_probs_b", h.experts)};
+  choice.groups = std::max<int64_t>(1, keys.find("expert_group_count", 1, 0, h.experts));
+  choice.groups_used = choice.groups == 1 ? 1 : keys.get("expert_group_used_count", 1, choice.groups);
+  const int64_t size = h.experts / choice.groups;
+  choice.group_best = gating == kSigmoid ? std::min<int64_t>(2, size) : 1;
+  if (h.experts % choice.groups != 0 || h.experts_used > choice.groups_used * size) {
+    throw_error(ErrorCode::kInvalidFile,
+                "{}: {} of {} experts in {} of {} groups; groups must be of one size and hold as many", h.file,
+                h.experts_used, h.experts, choice.groups_used, choice.groups);
   }
-  return norm || gating == kSoftmaxOfBest ? Shares::kOfUsed : Shares::kOfAll;
+  return choice;
 }
 
 std::optional<SharedExpert> find_shared_expert(const Hparams& h, const Weights& b, Activation activation) {
@@ -46,7 +56,7 @@ MixtureOfExperts read_experts(const Hparams& h, const Weights& b, Activation act
                      .experts = {.gate = {}, .up = {}, .down = {}, .activation = activation},
                      .scales = {},
                      .used = h.experts_used,
-                     .shares = read_shares(keys, h.expert_weights_norm),
+                     .choice = read_choice(h, b, keys),
                      .shared = find_shared_expert(h, b, activation)};
   if (both) {
     m.experts.gate = b.linears_part("ffn_gate_up_exps", count, d, 2 * d_ff, 0, d_ff);

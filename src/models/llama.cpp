@@ -14,6 +14,7 @@ namespace {
 struct Variant {
   Rope::Pairs pairs = Rope::Pairs::kHalves;
   Activation activation = Activation::kSilu;
+  bool late_name = false;  // the norm before the feed-forward block is called post_attention_norm
 };
 
 struct Layer {
@@ -55,15 +56,16 @@ Llama::Llama(const Hparams& h, const Weights& w, Variant variant)
     const Weights b = w.block(i);
     const LayerHparams& l = h.layers[static_cast<size_t>(i)];
     const auto norm = [&](const char* name) { return b.find_norm(name, h.d_model, h.norm_eps); };
+    const char* attn_out_norm = variant.late_name ? "" : "post_attention_norm";
     // What has no norm behind it needs one before.
     const auto norm_before = [&](const char* name, const char* behind) {
       return b.has(behind) ? norm(name) : b.norm(name, h.d_model, h.norm_eps);
     };
-    layers_.push_back({.attn_norm = norm_before("attn_norm", "post_attention_norm"),
+    layers_.push_back({.attn_norm = norm_before("attn_norm", attn_out_norm),
                        .attn = read_attention(h, b, l),
                        .shape = attention_shape(h, l),
-                       .attn_result = {norm("post_attention_norm"), h.residual_scale},
-                       .mlp_norm = norm_before("ffn_norm", "post_ffw_norm"),
+                       .attn_result = {norm(attn_out_norm), h.residual_scale},
+                       .mlp_norm = norm_before(variant.late_name ? "post_attention_norm" : "ffn_norm", "post_ffw_norm"),
                        .mlp = read_feed_forward(h, b, l, variant.activation),
                        .mlp_result = {norm("post_ffw_norm"), h.residual_scale}});
   }
@@ -102,6 +104,7 @@ Tensor Llama::forward(Ops& op, const Step& step) const {
 std::span<const Architecture> llama_architectures() {
   constexpr Variant kAdjacent{.pairs = Rope::Pairs::kAdjacent}, kHalves{};
   constexpr Variant kGelu{.activation = Activation::kGelu};
+  constexpr Variant kGptOss{.activation = Activation::kClampedSilu, .late_name = true};
   static constexpr Architecture kRows[] = {
       {"llama", make_graph<Llama, kAdjacent>},   // Llama 1-3, Mistral, Mixtral, SmolLM, SmolLM2
       {"qwen2", make_graph<Llama, kHalves>},     // Qwen2, Qwen2.5
@@ -125,6 +128,8 @@ std::span<const Architecture> llama_architectures() {
       {"granite", make_graph<Llama, kAdjacent>},     // factors for embeddings, residuals, scores and logits
       {"granitemoe", make_graph<Llama, kAdjacent>},  // the same, with experts
       {"glm4", make_graph<Llama, kAdjacent>},        // norms before and behind, a part of a head turns
+      // Sinks, biases everywhere, sliding layers in turn with full ones.
+      {"gpt-oss", make_graph<Llama, kGptOss>, {.window_period = 2, .whole_yarn_pairs = false}},
   };
   return kRows;
 }

@@ -12,6 +12,7 @@ using Family = std::span<const Architecture>;
 // it. (A function declared here is one of namespace ingle, so the table must not be in an unnamed one.)
 // clang-format off
 constexpr Family (*kFamilies[])() = {
+    [] { extern Family deepseek2_architectures(); return deepseek2_architectures(); },
     [] { extern Family gemma3n_architectures(); return gemma3n_architectures(); },
     [] { extern Family gemma4_architectures(); return gemma4_architectures(); },
     [] { extern Family llama_architectures(); return llama_architectures(); },

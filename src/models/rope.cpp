@@ -16,10 +16,6 @@ double turning_pair(const RopeHparams& h, double turns) {
          (2 * std::log(h.base));
 }
 
-double magnitude_scale(double factor, double multiplier) {
-  return factor <= 1 ? 1 : 0.1 * multiplier * std::log(factor) + 1;
-}
-
 // LongRoPE: queries and keys grow with how far the context was stretched.
 double long_magnitude(const Hparams& h) {
   const auto original = static_cast<double>(h.rope.original_context);
@@ -28,6 +24,10 @@ double long_magnitude(const Hparams& h) {
 }
 
 }  // namespace
+
+double yarn_magnitude(double factor, double multiplier) {
+  return factor <= 1 ? 1 : 0.1 * multiplier * std::log(factor) + 1;
+}
 
 // YaRN, arXiv:2309.00071: pairs that turn often keep their frequency, those that turn less than once within the
 // original context are interpolated, with a ramp in between.
@@ -56,9 +56,8 @@ Rope make_rope(const RopeHparams& h, Rope::Pairs pairs, std::span<const float> f
   double magnitude = h.attention_factor;
   if (yarn) {
     // The file stores 0.1 * the second multiplier of DeepSeek's ratio; without it the ratio's lower part is 1.
-    magnitude *= h.log_multiplier == 0
-                     ? magnitude_scale(h.factor, 1)
-                     : magnitude_scale(h.factor, 1) / magnitude_scale(h.factor, h.log_multiplier / 0.1);
+    magnitude *= h.log_multiplier == 0 ? yarn_magnitude(h.factor, 1)
+                                       : yarn_magnitude(h.factor, 1) / yarn_magnitude(h.factor, h.log_multiplier / 0.1);
   }
   rope.magnitude = static_cast<float>(magnitude);
   return rope;

@@ -13,6 +13,9 @@ namespace ingle {
 // `factors`: the tensor rope_freqs ([rotated / 2], the frequency of pair i is divided by factors[i]), or empty.
 Rope make_rope(const RopeHparams& h, Rope::Pairs pairs, std::span<const float> factors);
 
+// What YaRN multiplies queries and keys by, to either side, when positions are stretched by `factor`.
+double yarn_magnitude(double factor, double multiplier);
+
 // The ropes of a model: sliding layers may have one of their own, and so may texts longer than those it was first
 // trained with (LongRoPE, Ding et al., arXiv:2402.13753), whose files bring factors for either length. Keys in the
 // cache have turned already, so what decides is not how long a sequence is but how long it may become.

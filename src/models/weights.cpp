@@ -37,6 +37,11 @@ const Matrix* WeightLoader::pack(const std::string& name, const ConstTensorView&
   return store_.matrices.back().get();
 }
 
+const Matrix* WeightLoader::pack_copy(const std::string& name, const ConstTensorView& w) {
+  store_.matrices.push_back(backend_.pack(name, w));
+  return store_.matrices.back().get();
+}
+
 const Matrix* WeightLoader::table(const std::string& name, const ConstTensorView& w) {
   store_.matrices.push_back(backend_.table(name, w));
   tables_.push_back(w);
@@ -122,6 +127,18 @@ std::vector<Linear> Weights::linears_part(std::string_view name, int64_t count, 
                       .bias = bias == nullptr ? nullptr : bias + i * out + first});
   }
   return result;
+}
+
+Linear Weights::transposed_part(std::string_view name, int64_t in, int64_t rows, int64_t first, int64_t out) const {
+  const std::string weight = weight_name(name);
+  const ConstTensorView all = require(weight, {rows, in});
+  std::vector<float> row(static_cast<size_t>(in)), turned(static_cast<size_t>(in * out));
+  for (int64_t i = 0; i < out; ++i) {
+    format_of(all.type).decode(all.row(first + i), row.data(), in);
+    for (int64_t k = 0; k < in; ++k) turned[static_cast<size_t>(k * out + i)] = row[static_cast<size_t>(k)];
+  }
+  const ConstTensorView view{reinterpret_cast<const std::byte*>(turned.data()), DType::kF32, {in, out}};
+  return {.weight = loader_->pack_copy(fmt::format("{}[{}..{}]^T", weight, first, first + out - 1), view)};
 }
 
 Linear Weights::linear_or(std::string_view name, std::string_view other, int64_t in, int64_t out) const {

@@ -42,6 +42,7 @@ class WeightLoader {
   std::optional<ConstTensorView> find(const std::string& name, const Shape& shape);
   bool contains(const std::string& name) const { return file_.find(name).has_value(); }
   const Matrix* pack(const std::string& name, const ConstTensorView& w);
+  const Matrix* pack_copy(const std::string& name, const ConstTensorView& w);  // of numbers outside the file
   const Matrix* table(const std::string& name, const ConstTensorView& w);
   const float* vector(const std::string& name, const ConstTensorView& w);  // as f32
   const GgufFile& file() const noexcept { return file_; }
@@ -88,6 +89,11 @@ class Weights {
                                    int64_t rows) const;
   // The same, or the matrix `other` (already in use as a table) where NAME.weight is absent: tied weights.
   Linear linear_or(std::string_view name, std::string_view other, int64_t in, int64_t out) const;
+  // Rows [first, first + out) of NAME.weight [rows, in], turned: [in, out] of them as a matrix from `out` to `in`
+  // numbers. A copy in f32: blocks of quantised formats lie along rows.
+  Linear transposed_part(std::string_view name, int64_t in, int64_t rows, int64_t first, int64_t out) const;
+  // NAME.bias; nullptr when absent.
+  const float* find_bias(std::string_view name, int64_t size) const { return find_bias(name, Shape{size}); }
   // NAME.weight [rows, columns], read row by row.
   const Matrix* table(std::string_view name, int64_t columns, int64_t rows) const;
   Norm norm(std::string_view name, int64_t size, float eps) const;
@@ -100,8 +106,8 @@ class Weights {
   std::span<const float> find_scales(std::string_view name, int64_t size) const;  // NAME.scale; empty when absent
 
  private:
-  std::span<const float> find_numbers(const std::string& full_name, const Shape& shape) const;
   const float* find_bias(std::string_view name, const Shape& shape) const;
+  std::span<const float> find_numbers(const std::string& full_name, const Shape& shape) const;
   std::string weight_name(std::string_view name) const { return fmt::format("{}{}.weight", prefix_, name); }
   ConstTensorView require(const std::string& full_name, const Shape& shape) const;
 

@@ -33,14 +33,15 @@ struct MixtureOfExperts {
   Experts experts;
   std::vector<float> scales;  // what an expert's weight is multiplied by; empty: 1
   int64_t used = 0;
-  Shares shares = Shares::kOfUsed;
+  RouteOptions choice = {};  // but for the scales
   std::optional<SharedExpert> shared;
 
   Tensor operator()(Ops& op, Tensor x, Into into = {}) const { return (*this)(op, x, x, into); }
   // For models whose router sees other rows than the experts.
   Tensor operator()(Ops& op, Tensor asking, Tensor x, Into into = {}) const {
-    const float* scale = scales.empty() ? nullptr : scales.data();
-    const Tensor sum = op.experts_mlp(experts, op.route(op.linear(router, asking), used, scale, shares), x, into);
+    RouteOptions options = choice;
+    if (!scales.empty()) options.scale = scales.data();
+    const Tensor sum = op.experts_mlp(experts, op.route(op.linear(router, asking), used, options), x, into);
     if (shared) shared->add_to(op, sum, x);
     return sum;
   }

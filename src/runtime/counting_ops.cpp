@@ -55,6 +55,11 @@ Tensor CountingOps::linear(const Linear& w, Tensor x, Into into) {
   return MeasuringOps::linear(w, x, into);
 }
 
+Tensor CountingOps::linear_by_head(std::span<const Linear> w, Tensor x) {
+  for (const Linear& head : w) count(head, x.empty() ? 0 : x.rows());
+  return MeasuringOps::linear_by_head(w, x);
+}
+
 Tensor CountingOps::gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
                               Into into) {
   const bool outermost = !std::exchange(inside_, true);

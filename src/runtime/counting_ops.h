@@ -15,6 +15,7 @@ class CountingOps final : public MeasuringOps {
   void begin_step() override;
   Tensor embed(const Matrix& table, std::span<const int32_t> tokens, const EmbedOptions& options, Into into) override;
   Tensor linear(const Linear& w, Tensor x, Into into) override;
+  Tensor linear_by_head(std::span<const Linear> w, Tensor x) override;
   Tensor gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
                    Into into) override;
   Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x, Into into) override;

@@ -51,6 +51,17 @@ void MeasuringOps::linears(std::initializer_list<LinearJob> jobs, std::initializ
   for (const LinearJob& job : jobs) **target++ = linear(*job.w, job.x, {});
 }
 
+// What lies in the order of heads is gone when the result is there.
+Tensor MeasuringOps::linear_by_head(std::span<const Linear> w, Tensor x) {
+  const Tensor r = result({x.rows(), static_cast<int64_t>(w.size()), w[0].out()});
+  const size_t before = live_;
+  const double in = w[0].weight->input_bytes > 0 ? w[0].weight->input_bytes * (w[0].fine ? 2 : 1) : sizeof(float);
+  take(in * static_cast<double>(x.shape.elements()) + 4.0 * static_cast<double>(r.shape.elements()));
+  take(20.0 * static_cast<double>(x.rows()) * static_cast<double>(w.size()) + 256.0 * static_cast<double>(w.size()));
+  live_ = before;
+  return r;
+}
+
 Tensor MeasuringOps::gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
                                Into into) {
   take_form(gate, x);
@@ -64,8 +75,9 @@ Tensor MeasuringOps::gated_mlp(const Linear& gate, const Linear& up, const Linea
   return linear(down, x, into);
 }
 
-Routes MeasuringOps::route(Tensor scores, int64_t used, const float* scale, Shares shares) {
-  take(8.0 * static_cast<double>(scores.rows() * used) + 4.0 * static_cast<double>(scores.shape.elements()));
+Routes MeasuringOps::route(Tensor scores, int64_t used, const RouteOptions& options) {
+  const int64_t orders = scores.shape.elements() + scores.rows() * options.groups;
+  take(8.0 * static_cast<double>(scores.rows() * used + orders));
   return {scores.rows(), used, nullptr, nullptr};
 }
 
@@ -102,6 +114,14 @@ Tensor MeasuringOps::norm(const Norm& n, Tensor x, Into into) {
 
 Tensor MeasuringOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) {
   return result({q.rows(), q.shape[1] * kv.layout.v_dim});
+}
+
+Tensor MeasuringOps::columns(std::initializer_list<Columns> parts) {
+  Shape shape = parts.begin()->x.shape;
+  int64_t& width = shape.extent[static_cast<size_t>(shape.rank - 1)];
+  width = 0;
+  for (const Columns& part : parts) width += part.count;
+  return result(shape);
 }
 
 Tensor MeasuringOps::gather_rows(Tensor x, std::span<const int32_t> rows) {

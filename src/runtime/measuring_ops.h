@@ -16,15 +16,17 @@ class MeasuringOps : public Ops {
   Tensor embed(const Matrix& table, std::span<const int32_t> tokens, const EmbedOptions& options, Into into) override;
   Tensor linear(const Linear& w, Tensor x, Into into) override;
   void linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) override;
+  Tensor linear_by_head(std::span<const Linear> w, Tensor x) override;
   Tensor gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
                    Into into) override;
-  Routes route(Tensor scores, int64_t used, const float* scale, Shares shares) override;
+  Routes route(Tensor scores, int64_t used, const RouteOptions& options) override;
   Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x, Into into) override;
   Tensor norm(const Norm& n, Tensor x, Into into) override;
   void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) override {}
   void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows, const Rope* rope) override {}
   Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) override;
   Tensor gather_rows(Tensor x, std::span<const int32_t> rows) override;
+  Tensor columns(std::initializer_list<Columns> parts) override;
   void apply(const RowOp& op, Tensor x, const RowOperands& operands) override {}
   Tensor stream(Tensor streams, int64_t index) override { return result({streams.rows(), streams.shape[2]}); }
   Tensor stack(std::span<const Tensor> rows) override {

@@ -89,7 +89,7 @@ TEST_P(AttentionTest, AwkwardHeadSizes) {
 }
 
 TEST_P(AttentionTest, GroupsOfAnySize) {
-  for (int64_t group : {1, 2, 3, 4, 5, 6, 7, 8, 13, 32, 71}) {
+  for (int64_t group : {1, 2, 3, 4, 5, 6, 7, 8, 13, 32, 71, 97, 128}) {
     for (DType type : {DType::kF16, DType::kI16}) {
       compare_attention(GetParam(), {.k_type = type,
                                      .v_type = type,

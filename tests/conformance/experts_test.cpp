@@ -28,7 +28,7 @@ TEST_P(RouteTest, TheBestComeFirstAndOfEqualsTheFirst) {
                                2,  7,  7, 2};
   const Tensor x{.data = scores.data(), .shape = {4, 4}};
   ops->begin_step();
-  const Routes two = ops->route(x, 2, nullptr);
+  const Routes two = ops->route(x, 2);
   EXPECT_EQ(two.rows, 4);
   EXPECT_EQ(two.used, 2);
   EXPECT_EQ(experts_of(two, 0), (std::vector<int32_t>{1, 3}));
@@ -38,12 +38,12 @@ TEST_P(RouteTest, TheBestComeFirstAndOfEqualsTheFirst) {
   for (int64_t i : {0, 1, 2, 3, 6, 7}) EXPECT_EQ(two.weight[i], 0.5f);
   EXPECT_NEAR(two.weight[4], std::exp(1.0) / (std::exp(1.0) + 1.0), 1e-7);
   EXPECT_NEAR(two.weight[5], 1.0 / (std::exp(1.0) + 1.0), 1e-7);
-  const Routes all = ops->route(x, 4, nullptr);
+  const Routes all = ops->route(x, 4);
   EXPECT_EQ(experts_of(all, 0), (std::vector<int32_t>{1, 3, 2, 0}));
   EXPECT_EQ(experts_of(all, 1), (std::vector<int32_t>{0, 1, 2, 3}));
   EXPECT_EQ(experts_of(all, 2), (std::vector<int32_t>{3, 2, 0, 1}));
   EXPECT_EQ(experts_of(all, 3), (std::vector<int32_t>{1, 2, 0, 3}));
-  const Routes one = ops->route(x, 1, nullptr);
+  const Routes one = ops->route(x, 1);
   EXPECT_EQ(experts_of(one, 3), (std::vector<int32_t>{1}));
   EXPECT_EQ(one.weight[3], 1.0f);
 }
@@ -54,7 +54,7 @@ TEST_P(RouteTest, AnExpertsScaleMultipliesItsWeight) {
   std::vector<float> scores = {1, 3, 2, 3, 5, 5, 5, 5};
   const std::vector<float> scale = {7, 2, 3, 0.25f};
   ops->begin_step();
-  const Routes routes = ops->route({.data = scores.data(), .shape = {2, 4}}, 2, scale.data());
+  const Routes routes = ops->route({.data = scores.data(), .shape = {2, 4}}, 2, {.scale = scale.data()});
   EXPECT_EQ(experts_of(routes, 0), (std::vector<int32_t>{1, 3}));
   EXPECT_EQ(routes.weight[0], 1.0f);    // 0.5 * 2
   EXPECT_EQ(routes.weight[1], 0.125f);  // 0.5 * 0.25
@@ -75,7 +75,7 @@ TEST_P(RouteTest, WeightsAreSharesOfTheSoftmax) {
           Rows x(rows, experts, 1, deviation);
           for (size_t i = 0; i < x.values.size(); i += 5) x.values[i] = x.values[i / 2];  // equals
           ops->begin_step();
-          const Routes routes = ops->route(x.tensor(rows), used, scale.data());
+          const Routes routes = ops->route(x.tensor(rows), used, {.scale = scale.data()});
           for (int64_t r = 0; r < rows; ++r) {
             const float* score = x.row(r);
             std::vector<int32_t> order(static_cast<size_t>(experts));
@@ -107,7 +107,8 @@ TEST_P(RouteTest, SharesOfAllAreNotDividedByTheirSum) {
   std::vector<float> scores = {1, 3, 2, 3, 5, 5, 5, 5};
   const std::vector<float> scale = {7, 2, 3, 4};
   ops->begin_step();
-  const Routes routes = ops->route({.data = scores.data(), .shape = {2, 4}}, 2, scale.data(), Shares::kOfAll);
+  const Routes routes =
+      ops->route({.data = scores.data(), .shape = {2, 4}}, 2, {.shares = Shares::kOfAll, .scale = scale.data()});
   const double all = std::exp(1.0) + 2 * std::exp(3.0) + std::exp(2.0);
   EXPECT_EQ(experts_of(routes, 0), (std::vector<int32_t>{1, 3}));
   EXPECT_NEAR(routes.weight[0], 2 * std::exp(3.0) / all, 2e-7);
@@ -116,11 +117,168 @@ TEST_P(RouteTest, SharesOfAllAreNotDividedByTheirSum) {
   EXPECT_EQ(routes.weight[3], 0.5f);
 }
 
+// The definition in double precision: groups in the order of the sum of their best, experts in the order of what they
+// are worth; weights of what scores stand for, without the bias.
+std::vector<std::pair<int32_t, double>> chosen(const float* score, int64_t experts, int64_t used,
+                                               const RouteOptions& options) {
+  std::vector<double> worth(static_cast<size_t>(experts));
+  double all = 0;
+  for (size_t e = 0; e < worth.size(); ++e) all += std::exp(static_cast<double>(score[e]));
+  for (size_t e = 0; e < worth.size(); ++e) {
+    worth[e] = options.gating == Gating::kSigmoid ? 1 / (1 + std::exp(-static_cast<double>(score[e])))
+                                                  : std::exp(static_cast<double>(score[e])) / all;
+  }
+  std::vector<double> by = worth;
+  for (size_t e = 0; options.bias != nullptr && e < by.size(); ++e) by[e] += options.bias[e];
+  const int64_t size = experts / options.groups;
+  std::vector<std::pair<double, int64_t>> groups;
+  for (int64_t g = 0; g < options.groups; ++g) {
+    std::vector<double> members(by.begin() + g * size, by.begin() + (g + 1) * size);
+    std::ranges::sort(members, std::greater{});
+    groups.push_back({-std::accumulate(members.begin(), members.begin() + options.group_best, 0.0), g});
+  }
+  std::ranges::sort(groups);
+  std::vector<int32_t> order;
+  for (int64_t i = 0; i < options.groups_used; ++i) {
+    for (int64_t e = 0; e < size; ++e)
+      order.push_back(static_cast<int32_t>(groups[static_cast<size_t>(i)].second * size + e));
+  }
+  std::ranges::sort(order);
+  std::ranges::stable_sort(
+      order, [&](int32_t a, int32_t b) { return by[static_cast<size_t>(a)] > by[static_cast<size_t>(b)]; });
+  double sum = 0;
+  for (int64_t i = 0; i < used; ++i) sum += worth[static_cast<size_t>(order[static_cast<size_t>(i)])];
+  if (options.shares == Shares::kOfAll) sum = 1;
+  std::vector<std::pair<int32_t, double>> result;
+  for (int64_t i = 0; i < used; ++i) {
+    const int32_t e = order[static_cast<size_t>(i)];
+    const double scale = options.scale == nullptr ? 1.0 : options.scale[e];
+    result.push_back({e, worth[static_cast<size_t>(e)] / sum * scale});
+  }
+  return result;
+}
+
+TEST_P(RouteTest, SigmoidsBiasesAndGroupsAreAsDefined) {
+  const auto backend = GetParam().backend();
+  const auto ops = backend->make_ops();
+  constexpr int64_t kExperts = 12, kRows = 40;
+  const std::vector<float> bias = random_floats(kExperts, 5, 0.3f), scale = random_floats(kExperts, 6);
+  Rows scores(kRows, kExperts, 3, 1.5f);
+  for (const Gating gating : {Gating::kSoftmax, Gating::kSigmoid}) {
+    for (const Shares shares : {Shares::kOfUsed, Shares::kOfAll}) {
+      for (const float* b : {static_cast<const float*>(nullptr), bias.data()}) {
+        for (const auto& [groups, groups_used, best] :
+             {std::array<int64_t, 3>{1, 1, 1}, {4, 2, 1}, {4, 2, 2}, {3, 1, 2}, {12, 5, 1}}) {
+          const RouteOptions options{.gating = gating,
+                                     .shares = shares,
+                                     .scale = scale.data(),
+                                     .bias = b,
+                                     .groups = groups,
+                                     .groups_used = groups_used,
+                                     .group_best = best};
+          if (best > 1 && gating == Gating::kSoftmax && b == nullptr) continue;  // scores themselves have no sum
+          ops->begin_step();
+          const Routes routes = ops->route(scores.tensor(kRows), 4, options);
+          for (int64_t r = 0; r < kRows; ++r) {
+            const auto want = chosen(scores.row(r), kExperts, 4, options);
+            for (int64_t i = 0; i < 4; ++i) {
+              const auto& [expert, weight] = want[static_cast<size_t>(i)];
+              ASSERT_EQ(routes.expert[r * 4 + i], expert) << groups << " groups, row " << r << ", place " << i;
+              ASSERT_NEAR(routes.weight[r * 4 + i], weight, 3e-7 * std::fabs(weight)) << groups << " groups, row " << r;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(RouteTest, OfEqualGroupsTheFirstAreTaken) {
+  const auto backend = GetParam().backend();
+  const auto ops = backend->make_ops();
+  std::vector<float> scores = {0, 1, 0, 1, 1, 0, 1, 0};
+  ops->begin_step();
+  const Routes routes = ops->route({.data = scores.data(), .shape = {1, 8}}, 3, {.groups = 4, .groups_used = 2});
+  EXPECT_EQ(experts_of(routes, 0), (std::vector<int32_t>{1, 3, 0}));
+}
+
+using ByHeadTest = OnMachine;
+
+TEST_P(ByHeadTest, EachHeadHasItsOwnWeights) {
+  for (Precision precision : {Precision::kDefault, Precision::kExact}) {
+    const auto backend = GetParam().backend(precision);
+    const auto ops = backend->make_ops();
+    for (DType type : {DType::kF32, DType::kF16, DType::kQ8_0, DType::kQ4_0}) {
+      for (const auto& [heads, in, out] : {std::array<int64_t, 3>{1, 64, 33}, {3, 32, 64}, {16, 96, 5}}) {
+        std::vector<Weights> weights;
+        std::vector<std::unique_ptr<Matrix>> matrices;
+        std::vector<Linear> w;
+        for (int64_t h = 0; h < heads; ++h) weights.emplace_back(type, out, in, static_cast<uint32_t>(h + 1));
+        for (const Weights& one : weights) {
+          matrices.push_back(backend->pack("head", one.view()));
+          w.push_back({matrices.back().get(), nullptr});
+        }
+        for (int64_t rows : {1, 2, 7, 50}) {
+          Rows x(rows, heads * in, 4);
+          ops->begin_step();
+          const Tensor y = ops->linear_by_head(w, Ops::split_heads(x.tensor(rows), heads));
+          ASSERT_EQ(y.shape, (Shape{rows, heads, out}));
+          for (int64_t h = 0; h < heads; ++h) {
+            std::vector<float> inputs;
+            for (int64_t r = 0; r < rows; ++r) inputs.insert(inputs.end(), x.row(r) + h * in, x.row(r) + (h + 1) * in);
+            const Product expected(*matrices[static_cast<size_t>(h)], weights[static_cast<size_t>(h)], inputs.data(),
+                                   rows, nullptr, false);
+            for (int64_t r = 0; r < rows; ++r) {
+              for (int64_t o = 0; o < out; ++o) {
+                ASSERT_LE(std::fabs(y.row(r)[h * out + o] - expected.value(r, o)), expected.error(r, o))
+                    << format_of(type).name << ", head " << h << " of " << heads << ", row " << r << " of " << rows;
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_P(ByHeadTest, NoRowsGiveNoRows) {
+  const auto backend = GetParam().backend();
+  const auto ops = backend->make_ops();
+  const Weights weights(DType::kQ8_0, 32, 64, 1);
+  const auto matrix = backend->pack("head", weights.view());
+  const std::vector<Linear> w(2, {matrix.get(), nullptr});
+  Rows x(1, 128, 1);
+  ops->begin_step();
+  EXPECT_EQ(ops->linear_by_head(w, Ops::split_heads(x.tensor(0), 2)).shape, (Shape{0, 2, 32}));
+}
+
+TEST_P(ByHeadTest, ColumnsOfHeadsStandSideBySide) {
+  const auto backend = GetParam().backend();
+  const auto ops = backend->make_ops();
+  for (int64_t rows : {1, 3, 300}) {
+    Rows a(rows, 3 * 7, 1), b(rows, 3 * 40, 2);
+    ops->begin_step();
+    const Tensor heads = Ops::split_heads(a.tensor(rows), 3), wide = Ops::split_heads(b.tensor(rows), 3);
+    const Tensor y = ops->columns({{heads, 5, 2}, {wide, 0, 40}, {heads, 0, 1}});
+    ASSERT_EQ(y.shape, (Shape{rows, 3, 43}));
+    for (int64_t r = 0; r < rows; ++r) {
+      for (int64_t h = 0; h < 3; ++h) {
+        for (int64_t i = 0; i < 43; ++i) {
+          const float want = i < 2 ? a.row(r)[h * 7 + 5 + i] : i < 42 ? b.row(r)[h * 40 + i - 2] : a.row(r)[h * 7];
+          ASSERT_EQ(y.row(r)[h * 43 + i], want) << "row " << r << ", head " << h << ", column " << i;
+        }
+      }
+    }
+    EXPECT_EQ(ops->columns({{a.tensor(rows), 20, 1}}).shape, (Shape{rows, 1}));
+  }
+}
+
 struct Mixture {
   DType gate, up, down;
   int64_t in = 64, hidden = 96, out = 33;
   Activation act = Activation::kGelu;
   bool fine_down = false;
+  bool biases = false;
   Precision precision = Precision::kDefault;
 };
 
@@ -159,7 +317,8 @@ struct PackedExperts {
     const auto add = [&](DType type, int64_t rows, int64_t columns, uint32_t seed, std::vector<Linear>& to) {
       weights.push_back(std::make_unique<Weights>(type, rows, columns, seed));
       matrices.push_back(backend.pack("expert", weights.back()->view()));
-      to.push_back({matrices.back().get(), nullptr});
+      biases.push_back(random_floats(rows, seed + 100));
+      to.push_back({matrices.back().get(), bias_of(matrices.size() - 1, m.biases)});
     };
     for (int64_t e = 0; e < count; ++e) {
       const auto seed = static_cast<uint32_t>(3 * e);
@@ -172,12 +331,15 @@ struct PackedExperts {
   GatedProduct reference(int64_t e, const float* x, int64_t rows) const {
     const auto part = [&](size_t i, bool is_fine) {
       const size_t at = static_cast<size_t>(3 * e) + i;
-      return GatedProduct::Part{*matrices[at], *weights[at], nullptr, is_fine};
+      return GatedProduct::Part{*matrices[at], *weights[at], bias_of(at, experts.down[0].bias != nullptr), is_fine};
     };
     return {part(0, false), part(1, false), part(2, experts.down[0].fine), experts.activation, x, rows};
   }
+  const float* bias_of(size_t matrix, bool any) const { return any ? biases[matrix].data() : nullptr; }
+
   std::vector<std::unique_ptr<Weights>> weights;
   std::vector<std::unique_ptr<Matrix>> matrices;
+  std::vector<std::vector<float>> biases;
   Experts experts;
 };
 
@@ -260,6 +422,23 @@ TEST_P(ExpertsTest, FormatsThatDifferBothActivationsAndAFineWayBack) {
   compare_experts(GetParam(), {.gate = f16, .up = f16, .down = q8, .act = Activation::kSilu}, assigned);
 }
 
+TEST_P(ExpertsTest, BiasesAndClampedActivations) {
+  const Assigned assigned = assigned_at_random(5, 2, 9);
+  for (DType type : {DType::kF16, DType::kQ8_0, DType::kMXFP4}) {
+    for (Precision precision : {Precision::kDefault, Precision::kExact}) {
+      compare_experts(GetParam(),
+                      {.gate = type,
+                       .up = type,
+                       .down = type,
+                       .act = Activation::kClampedSilu,
+                       .biases = true,
+                       .precision = precision},
+                      assigned);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST_P(ExpertsTest, ExactPrecisionRoundsNothing) {
   const Assigned assigned = assigned_at_random(5, 2, 9);
   for (DType type : {DType::kF16, DType::kQ4_0, DType::kQ8_0}) {
@@ -298,12 +477,13 @@ TEST_P(ExpertsTest, NoRowsGiveNoRows) {
   const PackedExperts packed(*backend, {.gate = DType::kQ8_0, .up = DType::kQ8_0, .down = DType::kQ8_0}, 3);
   Rows x(1, 64, 1), scores(1, 3, 2);
   ops->begin_step();
-  const Routes none = ops->route(scores.tensor(0), 2, nullptr);
+  const Routes none = ops->route(scores.tensor(0), 2);
   EXPECT_EQ(none.rows, 0);
   EXPECT_EQ(ops->experts_mlp(packed.experts, none, x.tensor(0)).shape, (Shape{0, 33}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, RouteTest, testing::ValuesIn(every_machine()), machine_name);
+INSTANTIATE_TEST_SUITE_P(Isa, ByHeadTest, testing::ValuesIn(every_machine()), machine_name);
 INSTANTIATE_TEST_SUITE_P(Isa, ExpertsTest, testing::ValuesIn(every_machine()), machine_name);
 
 }  // namespace

@@ -46,8 +46,7 @@ void compare_mlp(const Machine& machine, const Mlp& mlp, int64_t rows, Precision
       const double want = expected.value(r, o), got = result.row(r)[o];
       const std::string what =
           fmt::format("{} {} {}, {} rows, {}, {}: row {}, output {}", format_of(mlp.gate).name, format_of(mlp.up).name,
-                      format_of(mlp.down).name, rows, mlp.act == Activation::kSilu ? "silu" : "gelu",
-                      mlp.biases ? "biases" : "no biases", r, o);
+                      format_of(mlp.down).name, rows, name_of(mlp.act), mlp.biases ? "biases" : "no biases", r, o);
       ASSERT_LE(std::fabs(got - want), expected.error(r, o)) << what << ": " << got << ", not " << want;
       const double old = before[static_cast<size_t>(r * mlp.out + o)],
                    added = sum[static_cast<size_t>(r * mlp.out + o)];
@@ -87,8 +86,8 @@ TEST_P(GatedMlpTest, FineInputOfTheWayBack) {
   }
 }
 
-TEST_P(GatedMlpTest, BiasesAndBothActivations) {
-  for (Activation act : {Activation::kSilu, Activation::kGelu}) {
+TEST_P(GatedMlpTest, BiasesAndAllActivations) {
+  for (Activation act : {Activation::kSilu, Activation::kGelu, Activation::kClampedSilu}) {
     for (int64_t rows : row_counts(GetParam())) {
       compare_mlp(GetParam(), {DType::kQ4_0, DType::kQ4_0, DType::kQ4_0, 64, 96, 33, act, true}, rows);
       compare_mlp(GetParam(), {DType::kF16, DType::kF16, DType::kF16, 64, 96, 33, act, true}, rows);
@@ -134,6 +133,30 @@ TEST_P(GatedMlpTest, ExactPrecisionRoundsNothing) {
     compare_mlp(GetParam(), {DType::kF16, DType::kQ4_K, DType::kQ8_0, 256, 64, 33, Activation::kGelu, true}, rows,
                 Precision::kExact);
     if (HasFatalFailure()) return;
+  }
+}
+
+// up(x) = 10 x and gate(x) = x pass 7 in both directions at different places.
+TEST_P(GatedMlpTest, AClampedActivationIsClampedWhereItSays) {
+  const auto backend = GetParam().backend();
+  const auto ops = backend->make_ops();
+  const int64_t n = 41;
+  Weights gate(DType::kF32, n, n, 1), up(DType::kF32, n, n, 1);
+  for (Weights* w : {&gate, &up}) {
+    auto* numbers = reinterpret_cast<float*>(w->bytes.data());
+    std::fill_n(numbers, n * n, 0.0f);
+    for (int64_t i = 0; i < n; ++i) numbers[i * n + i] = w == &gate ? 1.0f : 10.0f;
+  }
+  const auto g = backend->pack("gate", gate.view()), u = backend->pack("up", up.view());
+  Rows x(1, n, 2);
+  for (int64_t i = 0; i < n; ++i) x.values[static_cast<size_t>(i)] = 0.5f * static_cast<float>(i - 20);
+  ops->begin_step();
+  const Tensor y =
+      ops->gated_mlp({g.get(), nullptr}, {u.get(), nullptr}, {g.get(), nullptr}, Activation::kClampedSilu, x.tensor(1));
+  for (int64_t i = 0; i < n; ++i) {
+    const double in = x.values[static_cast<size_t>(i)], want = activated(Activation::kClampedSilu, in, 10 * in);
+    EXPECT_LE(std::fabs(y.data[i] - want), 2e-6 * std::fabs(want)) << in;
+    if (in >= 7) EXPECT_EQ(y.data[i], y.data[n - 1]) << in;
   }
 }
 

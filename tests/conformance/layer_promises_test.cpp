@@ -110,7 +110,7 @@ TEST_P(LayerPromisesTest, ARowOfAnOperationDoesNotDependOnItsBatch) {
        }},
       {"route",
        [&](Backend&, Ops& ops, int64_t first, int64_t rows) {
-         const Routes routes = ops.route(scores.tensor(rows, first), 3, nullptr);
+         const Routes routes = ops.route(scores.tensor(rows, first), 3);
          std::vector<float> flat;
          for (int64_t i = 0; i < rows * 3; ++i) flat.push_back(static_cast<float>(routes.expert[i]) + routes.weight[i]);
          Tensor t = copy(ops, x, first, rows);
@@ -177,11 +177,38 @@ TEST_P(LayerPromisesTest, ARowOfAMixtureDoesNotDependOnItsBatch) {
                        [&](const Machine& machine, int64_t first, int64_t rows) {
                          const auto& [backend, mixture] = packed[machine.threads];
                          const auto ops = backend->make_ops();
-                         const Routes routes = ops->route(scores.tensor(rows, first), 2, nullptr);
+                         const Routes routes = ops->route(scores.tensor(rows, first), 2);
                          return rows_of(ops->experts_mlp(mixture->experts, routes, x.tensor(rows, first)));
                        });
       if (HasFatalFailure()) return;
     }
+  }
+}
+
+TEST_P(LayerPromisesTest, ARowOfAProductByHeadDoesNotDependOnItsBatch) {
+  constexpr int64_t kHeads = 3;
+  for (DType type : {DType::kF16, DType::kQ8_0}) {
+    std::vector<Weights> weights;
+    for (uint32_t h = 0; h < kHeads; ++h) weights.emplace_back(type, 33, 64, h + 1);
+    Rows x(100, kHeads * 64, 1);
+    std::map<int, std::unique_ptr<Backend>> backends;
+    std::map<int, std::vector<std::unique_ptr<Matrix>>> matrices;
+    for (const Machine& machine : machines()) {
+      backends[machine.threads] = machine.backend();
+      for (const Weights& w : weights)
+        matrices[machine.threads].push_back(backends[machine.threads]->pack("head", w.view()));
+    }
+    expect_same_rows(machines(), 100, fmt::format("{} by head", format_of(type).name),
+                     [&](const Machine& machine, int64_t first, int64_t rows) {
+                       std::vector<Linear> w;
+                       for (const auto& matrix : matrices[machine.threads]) w.push_back({matrix.get(), nullptr});
+                       const auto ops = backends[machine.threads]->make_ops();
+                       ops->begin_step();
+                       Tensor y = ops->linear_by_head(w, Ops::split_heads(x.tensor(rows, first), kHeads));
+                       y.shape = {rows, kHeads * 33};
+                       return rows_of(y);
+                     });
+    if (HasFatalFailure()) return;
   }
 }
 
@@ -209,7 +236,7 @@ struct LayeredModel {
     Tensor streams = ops.stack(parts);
     for (int i = 0; i < layers; ++i) {
       Tensor x = ops.stream(streams, 0);
-      const Routes routes = ops.route(ops.linear(scores, ops.norm(norm, x)), 2, nullptr);
+      const Routes routes = ops.route(ops.linear(scores, ops.norm(norm, x)), 2);
       x = ops.norm(norm, ops.experts_mlp(mixture.experts, routes, x), {.add_to = x});
       const Tensor gate = ops.linear(linear, x);
       ops.apply(kKeepLargest, gate, {.a = 0.1f});

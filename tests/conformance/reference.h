@@ -74,6 +74,16 @@ struct Product {
 inline double silu(double x) { return x / (1.0 + std::exp(-x)); }
 inline double gelu(double x) { return 0.5 * x * (1.0 + std::tanh(std::sqrt(2.0 / M_PI) * (x + 0.044715 * x * x * x))); }
 
+inline double activated(Activation act, double gate, double up) {
+  if (act == Activation::kSilu) return silu(gate) * up;
+  if (act == Activation::kGelu) return gelu(gate) * up;
+  const double g = std::min(gate, 7.0), u = std::max(-7.0, std::min(up, 7.0));
+  return g / (1.0 + std::exp(-1.702 * g)) * (u + 1);
+}
+inline const char* name_of(Activation act) {
+  return act == Activation::kSilu ? "silu" : act == Activation::kGelu ? "gelu" : "clamped silu";
+}
+
 // down(act(gate x) * (up x)) of rows. Hidden values go through one rounding to bytes where `down` takes bytes. Where a
 // kernel's hidden number differs in its last digits, that rounding may fall to the other side, so a result may be off
 // by a step of one hidden number; the rest of `error` is rounding as in any product.
@@ -91,8 +101,7 @@ struct GatedProduct {
     const int64_t n = down.weights.columns;
     std::vector<float> hidden(static_cast<size_t>(rows * n));
     for (size_t i = 0; i < hidden.size(); ++i) {
-      const double a = act == Activation::kSilu ? silu(gates.values[i]) : gelu(gates.values[i]);
-      hidden[i] = static_cast<float>(a * ups.values[i]);
+      hidden[i] = static_cast<float>(activated(act, gates.values[i], ups.values[i]));
     }
     Product result(down.matrix, down.weights, hidden.data(), rows, down.bias, down.fine);
     values = std::move(result.values);

@@ -39,6 +39,7 @@ struct LongPrompt {
 struct Golden {
   std::string name;
   int64_t vocab = 0, window = 0;
+  bool quantized = false;  // some weights are
   std::vector<Prompt> prompts;
   std::vector<LongPrompt> long_prompts;  // of few models
   std::string file() const { return path(name + ".gguf"); }
@@ -66,7 +67,9 @@ inline std::vector<TokenId> long_tokens(int64_t length, uint32_t seed, int64_t v
 inline Golden load(const std::string& name) {
   const boost::json::value listing = boost::json::parse(read_file(path("golden.json")));
   const boost::json::value& model = listing.at("models").at(name);
-  Golden golden{name, model.at("vocab").as_int64(), model.at("window").as_int64(), {}, {}};
+  Golden golden{
+      name, model.at("vocab").as_int64(), model.at("window").as_int64(), model.as_object().contains("quantized"), {},
+      {}};
   const std::string bytes = read_file(path(name + ".logits"));
   size_t at = 0;
   const auto next_rows = [&](size_t count) {

@@ -136,8 +136,19 @@ TEST_F(Load, ExpertsAreChosenInWaysThatAreImplemented) {
   const auto with = [&](ErrorCode code, const char* key, auto value) {
     return complaint(code, {.keys = [&](GgufWriter& w) { w.set<decltype(value)>(key, value); }}, "qwen3moe_tiny");
   };
-  EXPECT_CONTAINS(with(kUnsupported, "qwen3moe.expert_gating_func", uint32_t{2}), "'qwen3moe.expert_gating_func' is 2");
-  EXPECT_CONTAINS(with(kUnsupported, "qwen3moe.expert_group_count", uint32_t{4}), "groups of experts");
+  EXPECT_CONTAINS(with(kUnsupported, "qwen3moe.expert_gating_func", uint32_t{9}), "'qwen3moe.expert_gating_func' is 9");
+  EXPECT_CONTAINS(with(kInvalidFile, "qwen3moe.expert_group_count", uint32_t{7}), "expert_group_used_count");
+  const auto groups = [&](uint32_t count, uint32_t used) {
+    return complaint(kInvalidFile,
+                     {.keys =
+                          [&](GgufWriter& w) {
+                            w.set<uint32_t>("qwen3moe.expert_group_count", count);
+                            w.set<uint32_t>("qwen3moe.expert_group_used_count", used);
+                          }},
+                     "qwen3moe_tiny");
+  };
+  EXPECT_CONTAINS(groups(7, 2), "3 of 7 experts in 2 of 7 groups");
+  EXPECT_CONTAINS(groups(2, 2), "3 of 7 experts in 2 of 2 groups");
   EXPECT_CONTAINS(with(kInvalidFile, "qwen3moe.expert_weights_scale", -1.0f), "above 0");
   EXPECT_CONTAINS(with(kInvalidFile, "qwen3moe.expert_used_count", uint32_t{8}), "from 0 to 7");
   EXPECT_CONTAINS(with(kInvalidFile, "qwen3moe.expert_count", uint32_t{6}), "blk.0.ffn_gate_inp.weight");

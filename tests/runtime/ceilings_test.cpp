@@ -122,7 +122,7 @@ TEST(CountingOps, ExpertsCountForTheRowsThatGoToThem) {
   CountingOps ops;
   ops.begin_step();
   const Tensor x = rows_of(3, 32);
-  ops.experts_mlp(experts, ops.route(rows_of(3, 8), 2, nullptr, Shares::kOfUsed), x, {});
+  ops.experts_mlp(experts, ops.route(rows_of(3, 8), 2, {}), x, {});
   EXPECT_DOUBLE_EQ(ops.work().multiply_adds(), 3 * 2 * 3 * 32 * 64);
   EXPECT_DOUBLE_EQ(ops.work().weight_bytes, 2 * 3 * (32 * 64 / 32 * 34));
 }

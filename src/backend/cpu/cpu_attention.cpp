@@ -132,7 +132,9 @@ struct CpuOps::AttentionWork {
   const AttentionKernel& kernel;
   bool direct;  // the kernel reads blocks as they are
   Tensor q, out;
-  int64_t group, k_dim, v_dim, v_stride;
+  // A key head's query heads are taken `group` at a time, in `parts` pieces: a "head" of all that follows is such a
+  // piece.
+  int64_t heads, group, parts, k_dim, v_dim, v_stride;
 
   // Room for one task: queries and their scales, a later span's and the merged state, and the float tiles of a block.
   int64_t query_stride() const noexcept { return kernel.query_bytes(k_dim); }
@@ -217,8 +219,8 @@ void CpuOps::attention_span(const AttentionWork& work, const RowRun& run, int64_
         distance[i] = static_cast<float>(begin - work.position(row));
       }
     }
-    const auto* k = reinterpret_cast<const uint8_t*>(work.kv.k(block, head));
-    const auto* v = reinterpret_cast<const uint8_t*>(work.kv.v(block, head));
+    const auto* k = reinterpret_cast<const uint8_t*>(work.kv.k(block, head / work.parts));
+    const auto* v = reinterpret_cast<const uint8_t*>(work.kv.v(block, head / work.parts));
     if (!work.direct) {
       const int keys = static_cast<int>(std::min<int64_t>(kKvBlockPositions, end - begin));
       k = reinterpret_cast<const uint8_t*>(work.k_format.expand_k(k, work.k_dim, keys, k_tile));
@@ -267,7 +269,7 @@ void CpuOps::attention_split(const AttentionWork& work) {
     const RowRun* run;
     int64_t first_span, spans;
   };
-  const int64_t kv_heads = work.kv.layout.kv_heads;
+  const int64_t kv_heads = work.heads;
   auto* splits = arena_.allocate_array<Split>(static_cast<int64_t>(work.rows.runs.size()));
   int64_t runs = 0, spans = 0, most_rows = 0;
   for (const RowRun& run : work.rows.runs) {
@@ -322,7 +324,10 @@ Tensor CpuOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, const 
   const int64_t heads = q.shape[1];
   if (rows.empty()) return make_tensor({0, heads * layout.v_dim});
   INGLE_CHECK(q.shape.rank == 3 && q.rows() == rows.size() && q.shape[2] == layout.k_dim);
-  INGLE_CHECK(heads % layout.kv_heads == 0 && heads / layout.kv_heads <= kTaskRows);
+  INGLE_CHECK(heads % layout.kv_heads == 0);
+  const int64_t group = heads / layout.kv_heads;
+  int64_t parts = (group + kTaskRows - 1) / kTaskRows;
+  while (group % parts != 0) ++parts;
   const KvFormat& k_format = kv_format_of(kernels_, layout.k_type);
   const KvFormat& v_format = kv_format_of(kernels_, layout.v_type);
   const bool direct = k_format.pairs && v_format.pairs;
@@ -335,7 +340,9 @@ Tensor CpuOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, const 
                      .direct = direct,
                      .q = q,
                      .out = {},
-                     .group = heads / layout.kv_heads,
+                     .heads = layout.kv_heads * parts,
+                     .group = group / parts,
+                     .parts = parts,
                      .k_dim = layout.k_dim,
                      .v_dim = layout.v_dim,
                      .v_stride = round_up_16(layout.v_dim)};
@@ -362,11 +369,11 @@ Tensor CpuOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, const 
     if (!work.split(run)) blocks += (run.rows + block_tokens - 1) / block_tokens;
   }
   if (blocks > 0) {
-    TaskCounter tasks(blocks * layout.kv_heads);
+    TaskCounter tasks(blocks * work.heads);
     pool_.run([&](int thread) {
       int64_t task, end;
       while (tasks.next(task, end)) {
-        int64_t block = task / layout.kv_heads;
+        int64_t block = task / work.heads;
         for (const RowRun& run : rows.runs) {
           if (work.split(run)) continue;
           const int64_t here = (run.rows + block_tokens - 1) / block_tokens;
@@ -376,7 +383,7 @@ Tensor CpuOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, const 
           }
           const int64_t first = run.first_row + (here - 1 - block) * block_tokens;
           const int64_t last = std::min<int64_t>(first + block_tokens, run.first_row + run.rows);
-          attention_block(work, run, task % layout.kv_heads, first, last, thread);
+          attention_block(work, run, task % work.heads, first, last, thread);
           break;
         }
       }

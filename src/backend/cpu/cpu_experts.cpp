@@ -1,4 +1,5 @@
 // Mixtures of experts: every row goes to a few of many feed-forward blocks.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -11,28 +12,97 @@
 
 namespace ingle::cpu {
 
-Routes CpuOps::route(Tensor scores, int64_t used, const float* scale, Shares shares) {
-  const int64_t rows = scores.rows(), experts = scores.row_size();
-  INGLE_CHECK(used >= 1 && used <= experts);
+namespace {
+
+// What the choice of a row is made by, and what its weights are made of.
+struct Choice {
+  const float* score;  // of the router
+  float* value;        // [experts], room
+  const RouteOptions& options;
+  int64_t experts;
+
+  float worth(int64_t expert) const noexcept {
+    return static_cast<float>(1 / (1 + std::exp(-static_cast<double>(score[expert]))));
+  }
+  // What orders the experts: scores do, unless a bias or a sum of several needs what they stand for.
+  const float* order_by() const noexcept {
+    if (options.gating == Gating::kSoftmax && options.bias == nullptr) return score;
+    if (options.gating == Gating::kSigmoid) {
+      for (int64_t e = 0; e < experts; ++e) value[e] = worth(e);
+    } else {
+      const float top = *std::max_element(score, score + experts);
+      double sum = 0;
+      for (int64_t e = 0; e < experts; ++e) sum += std::exp(static_cast<double>(score[e]) - top);
+      for (int64_t e = 0; e < experts; ++e)
+        value[e] = static_cast<float>(std::exp(static_cast<double>(score[e]) - top) / sum);
+    }
+    for (int64_t e = 0; options.bias != nullptr && e < experts; ++e) value[e] += options.bias[e];
+    return value;
+  }
+  // The experts of the best groups come first in `order` [experts], all others behind; gives how many those are.
+  int64_t candidates(const float* by, int32_t* order, float* group_values, int32_t* group_order) const noexcept {
+    std::iota(order, order + experts, 0);
+    if (options.groups == 1) return experts;
+    const int64_t size = experts / options.groups;
+    const auto better = [](const float* v) {
+      return [v](int32_t a, int32_t b) { return v[a] != v[b] ? v[a] > v[b] : a < b; };
+    };
+    for (int64_t g = 0; g < options.groups; ++g) {
+      int32_t* first = order + g * size;
+      std::partial_sort(first, first + options.group_best, first + size, better(by));
+      group_values[g] = 0;
+      for (int64_t i = 0; i < options.group_best; ++i) group_values[g] += by[first[i]];
+    }
+    std::iota(group_order, group_order + options.groups, 0);
+    std::partial_sort(group_order, group_order + options.groups_used, group_order + options.groups,
+                      better(group_values));
+    std::iota(order, order + experts, 0);
+    std::stable_partition(order, order + experts, [&](int32_t e) {
+      return std::find(group_order, group_order + options.groups_used, e / size) != group_order + options.groups_used;
+    });
+    return options.groups_used * size;
+  }
+  // The weights of the chosen experts `best` [used].
+  void weigh(const int32_t* best, int64_t used, float* weight) const noexcept {
+    const bool all = options.shares == Shares::kOfAll;
+    const float top = *std::max_element(score, score + experts);
+    const auto part = [&](int64_t e) {
+      if (options.gating == Gating::kSigmoid) return static_cast<double>(worth(e));
+      return std::exp(static_cast<double>(score[e]) - top);
+    };
+    double sum = 0;  // of what the weights are shares of; a sigmoid is one by itself
+    for (int64_t i = 0; i < used && !all; ++i) sum += part(best[i]);
+    for (int64_t e = 0; e < experts && all && options.gating == Gating::kSoftmax; ++e) sum += part(e);
+    if (all && options.gating == Gating::kSigmoid) sum = 1;
+    for (int64_t i = 0; i < used; ++i) {
+      weight[i] = static_cast<float>(part(best[i]) / sum) * (options.scale == nullptr ? 1.0f : options.scale[best[i]]);
+    }
+  }
+};
+
+}  // namespace
+
+Routes CpuOps::route(Tensor scores, int64_t used, const RouteOptions& options) {
+  const int64_t rows = scores.rows(), experts = scores.row_size(), groups = options.groups;
+  INGLE_CHECK(groups >= 1 && experts % groups == 0 && options.groups_used >= 1 && options.groups_used <= groups);
+  INGLE_CHECK(used >= 1 && used <= experts / groups * options.groups_used);
+  INGLE_CHECK(options.group_best >= 1 && options.group_best <= experts / groups);
   const Scope scope(*this, "route", rows, 4.0 * static_cast<double>(scores.shape.elements()),
                     static_cast<double>(scores.shape.elements()));
   auto* expert = arena_.allocate_array<int32_t>(rows * used);
   auto* weight = arena_.allocate_array<float>(rows * used);
-  auto* order = arena_.allocate_array<int32_t>(rows * experts);
+  auto* orders = arena_.allocate_array<int32_t>(rows * (experts + groups));
+  auto* values = arena_.allocate_array<float>(rows * (experts + groups));
   each_row(rows, experts * 8, [&](int64_t r) {
-    const float* score = scores.row(r);
-    int32_t* best = order + r * experts;
-    std::iota(best, best + experts, 0);
-    std::partial_sort(best, best + used, best + experts,
-                      [&](int32_t a, int32_t b) { return score[a] != score[b] ? score[a] > score[b] : a < b; });
-    const int64_t shared = shares == Shares::kOfUsed ? used : experts;  // `best` names all of them, the used ones first
-    double sum = 0;
-    for (int64_t i = 0; i < shared; ++i) sum += std::exp(static_cast<double>(score[best[i]]) - score[best[0]]);
-    for (int64_t i = 0; i < used; ++i) {
-      const double share = std::exp(static_cast<double>(score[best[i]]) - score[best[0]]) / sum;
-      expert[r * used + i] = best[i];
-      weight[r * used + i] = static_cast<float>(share) * (scale == nullptr ? 1.0f : scale[best[i]]);
-    }
+    int32_t* best = orders + r * (experts + groups);
+    float* value = values + r * (experts + groups);
+    const Choice choice{scores.row(r), value, options, experts};
+    const float* by = choice.order_by();
+    const int64_t count = choice.candidates(by, best, value + experts, best + experts);
+    std::partial_sort(best, best + used, best + count,
+                      [&](int32_t a, int32_t b) { return by[a] != by[b] ? by[a] > by[b] : a < b; });
+    std::copy_n(best, used, expert + r * used);
+    choice.weigh(best, used, weight + r * used);
   });
   return {rows, used, expert, weight};
 }
@@ -153,7 +223,7 @@ void CpuOps::note_experts(OpTiming& line, const Experts& experts, const ExpertRo
 }
 
 // What expert i of the lists multiplies its rows by; the result goes to its place in `out` [assignments, w.out].
-CpuOps::Product CpuOps::expert_product(const ExpertRows& lists, int64_t i, const std::vector<Linear>& weights,
+CpuOps::Product CpuOps::expert_product(const ExpertRows& lists, int64_t i, std::span<const Linear> weights,
                                        const ExpertInputs& inputs, float* out) {
   const Linear& w = weights[static_cast<size_t>(lists.expert[i])];
   const auto& m = static_cast<const CpuMatrix&>(*w.weight);
@@ -194,6 +264,35 @@ Tensor CpuOps::experts_mlp(const Experts& experts, const Routes& routes, Tensor 
   return result;
 }
 
+// Heads are experts whose rows are known beforehand.
+Tensor CpuOps::linear_by_head(std::span<const Linear> w, Tensor x) {
+  const auto heads = static_cast<int64_t>(w.size());
+  const int64_t out = w[0].out();
+  INGLE_CHECK(x.shape.rank == 3 && x.shape[1] == heads && x.shape[2] == w[0].in());
+  Tensor result = make_tensor({x.rows(), heads, out});
+  if (x.empty()) return result;
+  const int64_t rows = x.rows() * heads;
+  double bytes = 0;
+  for (const Linear& one : w) bytes += static_cast<double>(one.weight->bytes);
+  const Scope scope(*this, "linear_by_head", x.rows(), bytes + 4.0 * static_cast<double>(rows * (w[0].in() + out)),
+                    2.0 * static_cast<double>(rows * w[0].in() * out));
+  const Arena::Mark mark = arena_.mark();
+  auto* head = arena_.allocate_array<int32_t>(rows);
+  for (int64_t i = 0; i < rows; ++i) head[i] = static_cast<int32_t>(i % heads);
+  const ExpertRows lists = sort_by_expert({rows, 1, head, nullptr}, heads);
+  ExpertInputs inputs;
+  add_form(inputs, lists, w[0], {x.data, {rows, x.shape[2]}});
+  auto* outputs = arena_.allocate_array<float>(rows * out);
+  auto* products = arena_.allocate_array<Product>(heads);
+  for (int64_t i = 0; i < lists.count; ++i) products[i] = expert_product(lists, i, w, inputs, outputs);
+  run_products({products, static_cast<size_t>(lists.count)});
+  each_row(rows, out, [&](int64_t i) {
+    std::memcpy(result.data + i * out, outputs + lists.place[i] * out, static_cast<size_t>(out) * sizeof(float));
+  });
+  arena_.rewind(mark);
+  return result;
+}
+
 // [assignments, d_model] in the order of `sorted`.
 Tensor CpuOps::expert_outputs(const Experts& experts, const ExpertRows& lists, const Tensor& x) {
   const Linear &gate = experts.gate[0], &up = experts.up[0], &down = experts.down[0];
@@ -224,7 +323,7 @@ Tensor CpuOps::expert_outputs(const Experts& experts, const ExpertRows& lists, c
       products[2 * i + 1] = expert_product(lists, i, experts.up, inputs, ups.data);
     }
     run_products({products, static_cast<size_t>(2 * lists.count)});
-    const auto activate = experts.activation == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
+    const auto activate = activation(experts.activation);
     const int64_t n = gates.row_size();
     each_row(lists.assignments, n, [&](int64_t r) { activate(gates.row(r), ups.row(r), n, 1, n, gates.row(r), n); });
     arena_.rewind(mark);

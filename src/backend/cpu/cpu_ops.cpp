@@ -1,6 +1,7 @@
 // Steps, and operations that go over rows one by one: embed, norm, rope, gather_rows.
 #include "backend/cpu/cpu_ops.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -155,6 +156,27 @@ Tensor CpuOps::gather_rows(Tensor x, std::span<const int32_t> rows) {
   for (int64_t r = 0; r < count; ++r) {
     std::memcpy(result.row(r), x.row(rows[static_cast<size_t>(r)]), static_cast<size_t>(x.row_size()) * sizeof(float));
   }
+  return result;
+}
+
+Tensor CpuOps::columns(std::initializer_list<Columns> parts) {
+  Shape shape = parts.begin()->x.shape;
+  const int64_t rows = shape.rows();
+  int64_t width = 0;
+  for (const Columns& part : parts) {
+    INGLE_CHECK(part.x.shape.rows() == rows && part.first >= 0 && part.first + part.count <= part.x.shape.columns());
+    width += part.count;
+  }
+  shape.extent[static_cast<size_t>(shape.rank - 1)] = width;
+  const Scope scope(*this, "columns", shape[0], 2 * float_bytes(rows * width), 0);
+  Tensor result = make_tensor(shape);
+  each_row(rows, width, [&](int64_t r) {
+    float* to = result.data + r * width;
+    for (const Columns& part : parts) {
+      const float* from = part.x.data + r * part.x.shape.columns() + part.first;
+      to = std::copy_n(from, part.count, to);
+    }
+  });
   return result;
 }
 

@@ -27,15 +27,17 @@ class CpuOps final : public Ops {
   Tensor embed(const Matrix& table, std::span<const int32_t> tokens, const EmbedOptions& options, Into into) override;
   Tensor linear(const Linear& w, Tensor x, Into into) override;
   void linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) override;
+  Tensor linear_by_head(std::span<const Linear> w, Tensor x) override;
   Tensor gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
                    Into into) override;
-  Routes route(Tensor scores, int64_t used, const float* scale, Shares shares) override;
+  Routes route(Tensor scores, int64_t used, const RouteOptions& options) override;
   Tensor experts_mlp(const Experts& experts, const Routes& routes, Tensor x, Into into) override;
   Tensor norm(const Norm& n, Tensor x, Into into) override;
   void rope(Tensor x, std::span<const int32_t> positions, const Rope& rope) override;
   void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows, const Rope* rope) override;
   Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) override;
   Tensor gather_rows(Tensor x, std::span<const int32_t> rows) override;
+  Tensor columns(std::initializer_list<Columns> parts) override;
   void apply(const RowOp& op, Tensor x, const RowOperands& operands) override;
   Tensor stream(Tensor streams, int64_t index) override;
   Tensor stack(std::span<const Tensor> rows) override;
@@ -81,6 +83,12 @@ class CpuOps final : public Ops {
   // goes over.
   template <class F>
   void each_row(int64_t rows, int64_t row_size, F&& body);
+  // dst = act(gate) * up
+  auto activation(Activation act) const noexcept {
+    return act == Activation::kSilu   ? kernels_.silu_mul
+           : act == Activation::kGelu ? kernels_.gelu_mul
+                                      : kernels_.clamped_silu_mul;
+  }
   // down(act(gate x) * (up x)) into out [x.rows, down.out], or added to it.
   void gated_product(const Linear& gate, const Linear& up, const Linear& down, Activation act, const Tensor& x,
                      float* out, bool add);
@@ -119,7 +127,7 @@ class CpuOps final : public Ops {
   void add_form(ExpertInputs& inputs, const ExpertRows& lists, const Linear& reader, const Tensor& x);
   static void note_experts(OpTiming& line, const Experts& experts, const ExpertRows& lists);
   QuantizedRows* make_forms(const ExpertRows& lists, int64_t columns, bool fine);
-  static Product expert_product(const ExpertRows& lists, int64_t i, const std::vector<Linear>& weights,
+  static Product expert_product(const ExpertRows& lists, int64_t i, std::span<const Linear> weights,
                                 const ExpertInputs& inputs, float* out);
   Tensor expert_outputs(const Experts& experts, const ExpertRows& lists, const Tensor& x);
   struct RopeTable {

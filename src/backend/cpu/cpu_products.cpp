@@ -277,7 +277,7 @@ void CpuOps::gated_product(const Linear& gate, const Linear& up, const Linear& d
   Tensor gates = make_tensor({x.rows(), g.rows}), ups = make_tensor({x.rows(), g.rows});
   const Product both[2] = {product(gate, x, gates.data, false), product(up, x, ups.data, false)};
   run_products(both);
-  const auto activate = act == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
+  const auto activate = activation(act);
   each_row(x.rows(), g.rows,
            [&](int64_t r) { activate(gates.row(r), ups.row(r), g.rows, 1, g.rows, gates.row(r), g.rows); });
   const Product last = product(down, gates, out, add);
@@ -329,7 +329,7 @@ void CpuOps::gated_unit(const GatedJob& job, int64_t unit, Activation act, const
   const auto slice_of = [&](int i) { return scratch + static_cast<size_t>(i) * (room.slice + room.results); };
   const auto result_of = [&](int i) { return reinterpret_cast<float*>(slice_of(i) + room.slice); };
   auto* numbers = reinterpret_cast<float*>(slice_of(2 * parts));  // [token][32]
-  const auto activate = act == Activation::kSilu ? kernels_.silu_mul : kernels_.gelu_mul;
+  const auto activate = activation(act);
   for (int64_t first = 0; first < rows; first += block) {
     const int64_t last = std::min(first + block, rows);
     for (int i = 0; i < 2 * parts; ++i) {

@@ -132,6 +132,8 @@ struct CpuKernels {
                    int64_t dst_stride) noexcept;
   void (*gelu_mul)(const float* gate, const float* up, int64_t stride, int64_t rows, int64_t n, float* dst,
                    int64_t dst_stride) noexcept;
+  void (*clamped_silu_mul)(const float* gate, const float* up, int64_t stride, int64_t rows, int64_t n, float* dst,
+                           int64_t dst_stride) noexcept;
   // dst (+)= x / sqrt(mean(x^2) + eps) * gain; gain may be nullptr.
   void (*rms_norm)(const float* x, const float* gain, int64_t n, float eps, float* dst, bool add) noexcept;
   // Rotates pairs of one head; cos and sin have pairs entries.

@@ -81,6 +81,7 @@ constexpr CpuKernels kernel_table(const char* name) {
           .store = store_rows,
           .silu_mul = silu_mul,
           .gelu_mul = gelu_mul,
+          .clamped_silu_mul = clamped_silu_mul,
           .rms_norm = rms_norm,
           .rope_adjacent = rope_adjacent,
           .rope_halves = rope_halves,
