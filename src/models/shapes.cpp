@@ -16,6 +16,7 @@ constexpr ShapeFamily (*kFamilies[])() = {
     [] { extern ShapeFamily llama_shapes(); return llama_shapes(); },
     [] { extern ShapeFamily gemma4_shapes(); return gemma4_shapes(); },
     [] { extern ShapeFamily gemma3n_shapes(); return gemma3n_shapes(); },
+    [] { extern ShapeFamily relatives_shapes(); return relatives_shapes(); },
 };
 // clang-format on
 

@@ -78,6 +78,9 @@ class ShapeBuilder {
   void numbers(std::string_view name, std::vector<float> values) {
     add(name, {static_cast<int64_t>(values.size())}, ShapeTensor::Storage::kFloat, 0, 0).values = std::move(values);
   }
+  void biases(std::string_view name, int64_t size, int64_t count) {
+    add(name, {count, size}, ShapeTensor::Storage::kFloat, 0, 0.1).name = fmt::format("{}{}.bias", prefix_, name);
+  }
   // One whose name does not end in ".weight".
   void scale(std::string_view name, int64_t size, double mean) {
     gain(name, size, mean);
