@@ -82,7 +82,7 @@ void AnswerOutput::show(const AnswerEvent& event) {
       end_thinking();
       put("{}{{\"name\": {}, \"arguments\": {}}}\n", last_line_.empty() || last_line_ == "\n" ? "" : "\n",
           boost::json::serialize(boost::json::value(event.call.name)), event.call.arguments);
-      last_line_ = "\n";
+      last_line_.assign(1, '\n');
       break;
     case AnswerEvent::Kind::kMarkup:
     case AnswerEvent::Kind::kCallBegun:
