@@ -61,7 +61,7 @@ TEST_F(Documents, BashCompletesCommandsOptionsAndChoices) {
   };
   EXPECT_EQ(completions("ingle ru", 1), "run\n");
   EXPECT_EQ(completions("ingle run --ctx", 2), "--ctx-size\n");
-  EXPECT_EQ(completions("ingle run -ctk q", 3), "q8_0\nq4_0\n");
+  EXPECT_EQ(completions("ingle run -ctk q", 3), "q8_0 q4_0\n");
   EXPECT_EQ(completions("ingle completion f", 2), "fish\n");
   EXPECT_THAT(completions("ingle inspect smol", 2), HasSubstr("smollm2"));
 }

@@ -26,7 +26,8 @@ class Bytes {
     return b;
   }
   std::string text() {
-    const size_t n = std::min<size_t>(byte() % 24, rest_.size());
+    const size_t wanted = byte() % 24;  // before the rest is measured: the order of arguments is anybody's choice
+    const size_t n = std::min(wanted, rest_.size());
     const std::string out(rest_.substr(0, n));
     rest_.remove_prefix(n);
     return out;
