@@ -4,10 +4,11 @@
 // are quantised per block of 32 into groups of Y rows ("tokens"); one block of a group of Y tokens is, in one stream,
 //     int8   x[8][Y][4]     k = 4g .. 4g+3 of token y at [g][y]; in some instruction sets x[4][Y][8] (panel.inl)
 //     float  d[Y]           scale: the value is d * x
-//     int32  neg_sum[Y]     -sum of the 32 x: with a shift, what an unsigned weight's offset costs
+//     int32  start[Y]       what an integer sum begins with: the instruction set's kSumBias (panel.inl) - 128 * sum of
+//                           the 32 x, which is what the offset of unsigned bytes costs
 //     float  s[Y]           d * sum: what a weight's minimum is multiplied by
-//     int32  neg_low[Y]     -sum of the first 16 x, for formats with a scale for each 16
-// which is 48 * Y bytes. Every path computes sum over blocks, in order, of  acc = fma(float(int sum), w_scale * d, acc)
+//     int32  start_low[Y], start_high[Y]     of the first and the last 16 x, for formats with a scale for each 16
+// which is 52 * Y bytes. Every path computes sum over blocks, in order, of  acc = fma(round(int sum * w_scale), d, acc)
 // and, for formats with a minimum, acc = fma(w_min, s, acc), for each 32 or each 16 as the format has scales: the
 // result of a row does not depend on how many rows go along.
 #pragma once
@@ -21,7 +22,7 @@ namespace ingle::cpu {
 
 constexpr int kMaxGemvTokens = 4;  // up to here a product streams the packed weights; above, a panel is expanded first
 constexpr int kMaxTileTokens = 6;
-constexpr int64_t kActivationBytes = 48;  // per token and block of 32
+constexpr int64_t kActivationBytes = 52;  // per token and block of 32
 
 // Kernels of one packed block format.
 struct IntFormat {

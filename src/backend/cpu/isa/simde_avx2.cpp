@@ -17,6 +17,7 @@ namespace simde_avx2 {
 namespace {
 // Each builds on those before it.
 // clang-format off
+#include "backend/cpu/isa/simde_fused.inl"
 #include "backend/cpu/simd/x86_reduce.inl"
 #include "backend/cpu/simd/x86_f32x8.inl"
 #include "backend/cpu/simd/x86_bytes_256.inl"

@@ -84,6 +84,11 @@ INGLE_INLINE __m512 _mm512_cvtepi32_ps(__m512i x) {
   const Halves h = halves(x);
   return join(_mm256_cvtepi32_ps(h.half_i[0]), _mm256_cvtepi32_ps(h.half_i[1]));
 }
+INGLE_INLINE __m512i _mm512_srai_epi32(__m512i x, unsigned bits) {
+  const Halves h = halves(x);
+  return join(_mm256_srai_epi32(h.half_i[0], static_cast<int>(bits)),
+              _mm256_srai_epi32(h.half_i[1], static_cast<int>(bits)));
+}
 INGLE_INLINE __m512i _mm512_cvtepu16_epi32(__m256i x) {
   return join(_mm256_cvtepu16_epi32(_mm256_castsi256_si128(x)), _mm256_cvtepu16_epi32(_mm256_extracti128_si256(x, 1)));
 }
@@ -96,6 +101,7 @@ INGLE_INLINE __m512i _mm512_cvtepi8_epi32(__m128i x) {
 
 // Each builds on those before it.
 // clang-format off
+#include "backend/cpu/isa/simde_fused.inl"
 #include "backend/cpu/simd/x86_reduce.inl"
 #include "backend/cpu/simd/x86_f32x16.inl"
 #include "backend/cpu/simd/x86_bytes_512.inl"

@@ -27,6 +27,7 @@ INGLE_INLINE __m256i _mm256_dpwssd_avx_epi32(__m256i sum, __m256i a, __m256i b) 
 }
 // Each builds on those before it.
 // clang-format off
+#include "backend/cpu/isa/simde_fused.inl"
 #include "backend/cpu/simd/x86_reduce.inl"
 #include "backend/cpu/simd/x86_f32x8.inl"
 #include "backend/cpu/simd/x86_bytes_256.inl"

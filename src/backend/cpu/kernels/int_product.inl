@@ -14,27 +14,25 @@ static void pack_panel(const uint8_t* const* rows, int64_t blocks, uint8_t* pane
 
 constexpr int log2_of(int x) { return x <= 1 ? 0 : 1 + log2_of(x / 2); }
 
-// The initial accumulator of a token: -offset * sum(x), where negative_sum is -sum(x).
-template <int kOffset>
-INGLE_INLINE I32 initial_sum(int32_t negative_sum) {
-  if constexpr (kOffset == 0) return set1_int(0);
-  return shift_left(set1_int(negative_sum), log2_of(kOffset));
-}
-
 // What stands behind the bytes of one block of a group of Y tokens, by part: the whole block, or its two halves.
 template <class Format, int Y>
 struct TokenFactors {
   const uint8_t* at;
   INGLE_INLINE explicit TokenFactors(const uint8_t* x) : at(x + 32 * Y) {}
   INGLE_INLINE float scale(int y) const { return number<float>(y, 0); }
+  // What a sum begins with: kSumBias, less what the weights are too large by times the sum of x.
   INGLE_INLINE I32 initial(int y, int part) const {
-    if constexpr (Format::kOffset == 0) return set1_int(0);
-    return initial_sum<Format::kOffset>(negative_sum(y, part));
+    if constexpr (Format::kOffset == 0) return set1_int(kSumBias);
+    const int32_t of_bytes = start(y, part);
+    if constexpr (Format::kOffset == 128) return set1_int(of_bytes);
+    constexpr int kShift = 7 - log2_of(Format::kOffset);
+    if constexpr (kSumBias == 0) return shift_right(set1_int(of_bytes), kShift);
+    return set1_int(((of_bytes - kSumBias) >> kShift) + kSumBias);
   }
   // d * sum of the part: what its minimum is multiplied by.
   INGLE_INLINE float sum(int y, int part) const {
     if constexpr (Format::kParts == 1) return number<float>(y, 2);
-    return -scale(y) * static_cast<float>(negative_sum(y, part));
+    return scale(y) * static_cast<float>((kSumBias - start(y, part)) / 128);
   }
 
  private:
@@ -44,19 +42,34 @@ struct TokenFactors {
     __builtin_memcpy(&value, at + 4 * (field * Y + y), 4);
     return value;
   }
-  INGLE_INLINE int32_t negative_sum(int y, int part) const {
-    if constexpr (Format::kParts == 1) return number<int32_t>(y, 1);
-    const int32_t low = number<int32_t>(y, 3);
-    return part == 0 ? low : number<int32_t>(y, 1) - low;
+  INGLE_INLINE int32_t start(int y, int part) const { return number<int32_t>(y, Format::kParts == 1 ? 1 : 3 + part); }
+};
+
+// What turns sums of a part into the numbers that they stand for, by vectors of rows.
+struct PartScale {
+  F32 scale[kPanelVectors], bias[kPanelVectors];  // bias: what kSumBias makes of scale, negative
+
+  INGLE_INLINE explicit PartScale(const F32 (&of_weights)[kPanelVectors]) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kPanelVectors; ++v) {
+      scale[v] = of_weights[v];
+      if constexpr (kSumBias != 0) bias[v] = mul(scale[v], set1(-kSumBiasValue));
+    }
+  }
+  // The sum without its bias times the scale, rounded once: biased sums are floats as they are, (bias + sum) * scale
+  // is exact inside a fused operation, and so is bias * scale, because no format's scale has more than 22 bits.
+  INGLE_INLINE F32 operator()(I32 sum, int v) const {
+    if constexpr (kSumBias == 0) return mul(to_float(sum), scale[v]);
+    return fma(as_float(sum), scale[v], bias[v]);
   }
 };
 
 // One part of one token: the sum so far, plus its integer dot product times the scales, plus its minimum.
 template <class Format, int Y>
-INGLE_INLINE F32 add_part(F32 sum, I32 dot, const BlockScales<Format>& scales, const TokenFactors<Format, Y>& factors,
-                          int y, int part, int v) {
-  sum = fma(to_float(dot), mul(scales.scale[part][v], set1(factors.scale(y))), sum);
-  if constexpr (Format::kMinimum) sum = fma(scales.minimum[part][v], set1(factors.sum(y, part)), sum);
+INGLE_INLINE F32 add_part(F32 sum, I32 dot, const PartScale& scale, const BlockScales<Format>& block,
+                          const TokenFactors<Format, Y>& factors, int y, int part, int v) {
+  sum = fma(scale(dot, v), set1(factors.scale(y)), sum);
+  if constexpr (Format::kMinimum) sum = fma(block.minimum[part][v], set1(factors.sum(y, part)), sum);
   return sum;
 }
 
@@ -80,10 +93,11 @@ static void gemv_panel(const uint8_t* panel, int64_t blocks, const uint8_t* x, f
       BlockScales<Format> scales;
       Format::unpack(panel, index, q, scales);
       const TokenFactors<Format, Y> factors(x);
-#pragma GCC unroll 16
-      for (int y = 0; y < Y; ++y) {
 #pragma GCC unroll 2
-        for (int part = 0; part < Format::kParts; ++part) {
+      for (int part = 0; part < Format::kParts; ++part) {
+        const PartScale scale(scales.scale[part]);
+#pragma GCC unroll 16
+        for (int y = 0; y < Y; ++y) {
           const I32 initial = factors.initial(y, part);
           Dot dot[kPanelVectors];
 #pragma GCC unroll 4
@@ -97,7 +111,7 @@ static void gemv_panel(const uint8_t* panel, int64_t blocks, const uint8_t* x, f
           }
 #pragma GCC unroll 4
           for (int v = 0; v < kPanelVectors; ++v) {
-            sum[y][v] = add_part(sum[y][v], dot[v].finish(initial), scales, factors, y, part, v);
+            sum[y][v] = add_part(sum[y][v], dot[v].finish(initial), scale, scales, factors, y, part, v);
           }
         }
       }
@@ -114,6 +128,17 @@ template <class Format>
 constexpr size_t expanded_bytes_per_row() {
   return 32 + 4 * Format::kParts * (Format::kMinimum ? 2 : 1);
 }
+
+// What the arithmetic of a block is told by: formats that agree in it share their tiles.
+template <int bits, int offset, bool minimum, int parts>
+struct Arithmetic {
+  static constexpr int kBits = bits, kOffset = offset, kParts = parts;
+  static constexpr bool kMinimum = minimum;
+};
+// Where few bits are no faster, weights are expanded to whole bytes, in the instruction set's own form.
+template <class Format>
+using ArithmeticOf = Arithmetic<kFewBitsAreFaster ? Format::kBits : 8,
+                                kFewBitsAreFaster ? Format::kOffset : kByteOffset, Format::kMinimum, Format::kParts>;
 
 // Where weight k of panel row r stands in an expanded block: as packed, or, where products take two tokens (and two
 // rows) at once, [4][vector][row][8].
@@ -141,6 +166,11 @@ static void expand_panel(const uint8_t* panel, int64_t blocks, uint8_t* expanded
       Bytes q[8][kPanelVectors];
       BlockScales<Format> block;
       Format::unpack(panel, index, q, block);
+      if constexpr (constexpr int kOffBy = ArithmeticOf<Format>::kOffset - Format::kOffset; kOffBy != 0) {
+        for (auto& group : q) {
+          for (Bytes& bytes : group) bytes = add_to_bytes(bytes, kOffBy);
+        }
+      }
       if constexpr (kTokenPairs) {
         store_row_pairs<Format>(q, expanded);
       } else {
@@ -163,15 +193,6 @@ static void expand_panel(const uint8_t* panel, int64_t blocks, uint8_t* expanded
     }
   }
 }
-
-// What the arithmetic of a block is told by: formats that agree in it share their tiles.
-template <int bits, int offset, bool minimum, int parts>
-struct Arithmetic {
-  static constexpr int kBits = bits, kOffset = offset, kParts = parts;
-  static constexpr bool kMinimum = minimum;
-};
-template <class Format>
-using ArithmeticOf = Arithmetic<Format::kBits, Format::kOffset, Format::kMinimum, Format::kParts>;
 
 template <class Format, int Y>
 static void tile_panel(const uint8_t* w, int64_t blocks, const uint8_t* x, float* acc, bool resume) noexcept {
@@ -217,12 +238,13 @@ static void tile_panel(const uint8_t* w, int64_t blocks, const uint8_t* x, float
           block.minimum[part][v] = load(scales + (Format::kParts + part) * kPanelRows + v * kLanes);
         }
       }
+      const PartScale scale(block.scale[part]);
 #pragma GCC unroll 16
       for (int y = 0; y < Y; ++y) {
 #pragma GCC unroll 4
         for (int v = 0; v < kPanelVectors; ++v) {
           const I32 total = dot[y][v].finish(factors.initial(y, part));
-          sum[y][v] = add_part(sum[y][v], total, block, factors, y, part, v);
+          sum[y][v] = add_part(sum[y][v], total, scale, block, factors, y, part, v);
         }
       }
     }
@@ -279,13 +301,14 @@ static void tile_of_pairs(const uint8_t* w, int64_t blocks, const uint8_t* x, fl
           block.minimum[part][v] = load(scales + (Format::kParts + part) * kPanelRows + v * kLanes);
         }
       }
+      const PartScale scale(block.scale[part]);
 #pragma GCC unroll 16
       for (int y = 0; y < Y; ++y) {
         const I32 initial = factors.initial(y, part);
 #pragma GCC unroll 4
         for (int v = 0; v < kPanelVectors; ++v) {
           const I32 total = dot[y / 2][v].finish(y % 2, initial);
-          sum[y][v] = add_part(sum[y][v], total, block, factors, y, part, v);
+          sum[y][v] = add_part(sum[y][v], total, scale, block, factors, y, part, v);
         }
       }
     }
@@ -330,13 +353,14 @@ INGLE_INLINE void store_quantized(const F32 (&v)[32 / kLanes], F32 steps, float 
   for (int i = 0; i < 32 / kLanes; ++i) store_bytes(q + i * kLanes, to_int(mul(v[i], steps)));
   asm("" : "+m"(q));  // words come from memory: taking them out of a vector costs two of the busiest operations each
   for (int g = 0; g < 8; ++g) __builtin_memcpy(group + activation_place(g, y, rows), q + 4 * g, 4);
-  const int32_t low = sum_of_16(q), sum = low + sum_of_16(q + 16);
-  const int32_t negative = -sum, negative_low = -low;
-  const float scaled = scale * static_cast<float>(sum);
+  const int32_t low = sum_of_16(q), high = sum_of_16(q + 16);
+  const float scaled = scale * static_cast<float>(low + high);
+  const int32_t start[3] = {kSumBias - 128 * (low + high), kSumBias - 128 * low, kSumBias - 128 * high};
   __builtin_memcpy(group + 32 * rows + 4 * y, &scale, 4);
-  __builtin_memcpy(group + 36 * rows + 4 * y, &negative, 4);
+  __builtin_memcpy(group + 36 * rows + 4 * y, start, 4);
   __builtin_memcpy(group + 40 * rows + 4 * y, &scaled, 4);
-  __builtin_memcpy(group + 44 * rows + 4 * y, &negative_low, 4);
+  __builtin_memcpy(group + 44 * rows + 4 * y, start + 1, 4);
+  __builtin_memcpy(group + 48 * rows + 4 * y, start + 2, 4);
 }
 
 // Quantises rows: per block of 32 the scale is amax / 127, values round to nearest even. A number that is not finite

@@ -27,6 +27,12 @@ constexpr int kPanelRows = kPanelVectors * kLanes;
 constexpr int kVectorBytes = 4 * kLanes;
 constexpr int kByteOffset = kByteUnsigned ? 128 : 0;
 
+// An integer sum that begins with the bits of the float 1.5 * 2^23 is, read as a float, 1.5 * 2^23 + sum, as long as it
+// lies within 2^22 (a block's is below 2^19): that saves the conversion, which would take the ports that products need.
+// Zero where there is no fused multiply-add, or where sums are begun in 16 bits.
+constexpr int32_t kSumBias = kSumsAreBiased ? 0x4b400000 : 0;
+constexpr float kSumBiasValue = 12582912.0f;
+
 // Where weight k of panel row r stands among the 32 * kPanelRows bytes of a block that is one byte a weight.
 INGLE_INLINE int byte_place(int r, int k) {
   return ((k / 4) * kPanelVectors + r / kLanes) * kVectorBytes + (r % kLanes) * 4 + k % 4;

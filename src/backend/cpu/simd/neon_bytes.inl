@@ -3,6 +3,7 @@
 constexpr int kPanelVectors = 4;  // 16 rows: a broadcast activation serves four products
 constexpr bool kByteUnsigned = false;
 constexpr bool kFewBitsAreFaster = false;
+constexpr bool kSumsAreBiased = true;
 constexpr bool kPairsAreFast = false;  // add_pair_product is four instructions
 
 using Bytes = uint8x16_t;
@@ -24,11 +25,12 @@ INGLE_INLINE Bytes lookup16(const int8_t* table, Bytes index) {
   return vreinterpretq_u8_s8(vqtbl1q_s8(vld1q_s8(table), index));
 }
 INGLE_INLINE Bytes flip_sign_bit(Bytes x) { return veorq_u8(x, vdupq_n_u8(0x80)); }
+INGLE_INLINE Bytes add_to_bytes(Bytes x, int n) { return vaddq_u8(x, vdupq_n_u8(static_cast<uint8_t>(n))); }
 INGLE_INLINE I32 add_pair_product(I32 sum, Bytes a, Bytes b) {
   const int16x8_t x = vreinterpretq_s16_u8(a), y = vreinterpretq_s16_u8(b);
   return vaddq_s32(sum, vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y)));
 }
-INGLE_INLINE I32 shift_left(I32 x, int bits) { return vshlq_s32(x, vdupq_n_s32(bits)); }
+INGLE_INLINE I32 shift_right(I32 x, int bits) { return vshlq_s32(x, vdupq_n_s32(-bits)); }
 
 template <int kBits>
 struct BlockDot {

@@ -55,6 +55,7 @@ INGLE_INLINE F32 load_powers(const uint8_t* p) {
 }
 INGLE_INLINE I32 set1_int(int32_t x) { return vdupq_n_s32(x); }
 INGLE_INLINE F32 to_float(I32 x) { return vcvtq_f32_s32(x); }
+INGLE_INLINE F32 as_float(I32 x) { return vreinterpretq_f32_s32(x); }
 INGLE_INLINE I32 to_int(F32 x) { return vcvtnq_s32_f32(x); }  // rounds to nearest even
 INGLE_INLINE F32 scale_by_power(F32 x, F32 n) {
   return mul(x, vreinterpretq_f32_s32(vshlq_n_s32(vaddq_s32(to_int(n), vdupq_n_s32(127)), 23)));

@@ -16,6 +16,7 @@ constexpr bool kByteUnsigned = false;
 constexpr bool kTokenPairs = false;
 constexpr bool kFewBitsAreFaster = false;
 constexpr bool kPairsAreFast = true;
+constexpr bool kSumsAreBiased = false;
 
 #define INGLE_EACH_LANE for (int i = 0; i < 8; ++i)
 INGLE_INLINE F32 set1(float x) {
@@ -127,6 +128,11 @@ INGLE_INLINE F32 to_float(I32 x) {
   INGLE_EACH_LANE r.v[i] = static_cast<float>(x.v[i]);
   return r;
 }
+INGLE_INLINE F32 as_float(I32 x) {
+  F32 r;
+  __builtin_memcpy(&r, &x, sizeof r);
+  return r;
+}
 // Out of range (also NaN) gives the smallest integer, as vcvtps2dq does.
 INGLE_INLINE I32 to_int(F32 x) {
   I32 r;
@@ -213,6 +219,10 @@ INGLE_INLINE Bytes lookup16(const int8_t* table, Bytes index) {
   for (uint8_t& b : index.v) b = static_cast<uint8_t>(table[b & 15]);
   return index;
 }
+INGLE_INLINE Bytes add_to_bytes(Bytes x, int n) {
+  for (uint8_t& b : x.v) b = static_cast<uint8_t>(b + n);
+  return x;
+}
 INGLE_INLINE Bytes flip_sign_bit(Bytes x) {
   for (uint8_t& b : x.v) b = b ^ 0x80;
   return x;
@@ -229,8 +239,8 @@ INGLE_INLINE I32 add_pair_product(I32 sum, Bytes a, Bytes b) {
   }
   return sum;
 }
-INGLE_INLINE I32 shift_left(I32 x, int bits) {
-  INGLE_EACH_LANE x.v[i] = x.v[i] * (1 << bits);
+INGLE_INLINE I32 shift_right(I32 x, int bits) {
+  INGLE_EACH_LANE x.v[i] = x.v[i] >> bits;
   return x;
 }
 

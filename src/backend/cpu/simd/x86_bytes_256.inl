@@ -19,4 +19,5 @@ INGLE_INLINE Bytes lookup16(const int8_t* table, Bytes index) {
   return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))),
                              index);
 }
+INGLE_INLINE Bytes add_to_bytes(Bytes x, int n) { return _mm256_add_epi8(x, _mm256_set1_epi8(static_cast<char>(n))); }
 INGLE_INLINE Bytes flip_sign_bit(Bytes x) { return _mm256_xor_si256(x, _mm256_set1_epi8(static_cast<char>(0x80))); }

@@ -19,4 +19,5 @@ INGLE_INLINE Bytes join(Bytes a, Bytes b) { return _mm512_or_si512(a, b); }
 INGLE_INLINE Bytes lookup16(const int8_t* table, Bytes index) {
   return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table))), index);
 }
+INGLE_INLINE Bytes add_to_bytes(Bytes x, int n) { return _mm512_add_epi8(x, _mm512_set1_epi8(static_cast<char>(n))); }
 INGLE_INLINE Bytes flip_sign_bit(Bytes x) { return _mm512_xor_si512(x, _mm512_set1_epi8(static_cast<char>(0x80))); }

@@ -8,10 +8,11 @@ constexpr bool kByteUnsigned = false;
 constexpr bool kTokenPairs = false;
 constexpr bool kFewBitsAreFaster = true;
 constexpr bool kPairsAreFast = true;
+constexpr bool kSumsAreBiased = false;
 
 // sum + a0 b0 + a1 b1 in each lane, of two 16-bit numbers a lane.
 INGLE_INLINE I32 add_pair_product(I32 sum, Bytes a, Bytes b) { return _mm256_add_epi32(sum, _mm256_madd_epi16(a, b)); }
-INGLE_INLINE I32 shift_left(I32 x, int bits) { return _mm256_slli_epi32(x, bits); }
+INGLE_INLINE I32 shift_right(I32 x, int bits) { return _mm256_srai_epi32(x, bits); }
 
 template <int kBits>
 struct BlockDot;

@@ -6,6 +6,7 @@ constexpr bool kByteUnsigned = true;
 constexpr bool kTokenPairs = false;
 constexpr bool kFewBitsAreFaster = false;
 constexpr bool kPairsAreFast = true;
+constexpr bool kSumsAreBiased = true;
 
 template <int kBits>
 struct BlockDot {
@@ -17,4 +18,4 @@ struct BlockDot {
   INGLE_INLINE I32 finish(I32) { return t; }
 };
 INGLE_INLINE I32 add_pair_product(I32 sum, Bytes a, Bytes b) { return _mm512_dpwssd_epi32(sum, a, b); }
-INGLE_INLINE I32 shift_left(I32 x, int bits) { return _mm512_slli_epi32(x, static_cast<unsigned>(bits)); }
+INGLE_INLINE I32 shift_right(I32 x, int bits) { return _mm512_srai_epi32(x, static_cast<unsigned>(bits)); }

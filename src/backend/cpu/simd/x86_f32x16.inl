@@ -69,7 +69,8 @@ INGLE_INLINE F32 load_powers(const uint8_t* p) {
 }
 INGLE_INLINE I32 set1_int(int32_t x) { return _mm512_set1_epi32(x); }
 INGLE_INLINE F32 to_float(I32 x) { return _mm512_cvtepi32_ps(x); }
-INGLE_INLINE I32 to_int(F32 x) { return _mm512_cvtps_epi32(x); }  // rounds to nearest even
+INGLE_INLINE F32 as_float(I32 x) { return _mm512_castsi512_ps(x); }  // the same bits
+INGLE_INLINE I32 to_int(F32 x) { return _mm512_cvtps_epi32(x); }     // rounds to nearest even
 // x * 2^n for integral n in [-126, 127].
 INGLE_INLINE F32 scale_by_power(F32 x, F32 n) {
   const I32 bits = _mm512_slli_epi32(_mm512_add_epi32(to_int(n), _mm512_set1_epi32(127)), 23);

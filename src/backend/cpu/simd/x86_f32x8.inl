@@ -55,6 +55,7 @@ INGLE_INLINE F32 load_powers(const uint8_t* p) {
 }
 INGLE_INLINE I32 set1_int(int32_t x) { return _mm256_set1_epi32(x); }
 INGLE_INLINE F32 to_float(I32 x) { return _mm256_cvtepi32_ps(x); }
+INGLE_INLINE F32 as_float(I32 x) { return _mm256_castsi256_ps(x); }
 INGLE_INLINE I32 to_int(F32 x) { return _mm256_cvtps_epi32(x); }
 INGLE_INLINE F32 scale_by_power(F32 x, F32 n) {
   const I32 bits = _mm256_slli_epi32(_mm256_add_epi32(to_int(n), _mm256_set1_epi32(127)), 23);
