@@ -1,62 +1,25 @@
 #include "base/mapped_file.h"
 
-#include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <limits>
-#include <string>
-#include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "base/regular_file.h"
 
 namespace ingle {
-namespace {
-
-struct Descriptor {
-  int fd = -1;
-  explicit Descriptor(int descriptor) : fd(descriptor) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (fd >= 0) ::close(fd);
-  }
-};
-
-[[noreturn]] void throw_system_error(const std::string& path, const char* action, int error) {
-  if (error == ENOENT || error == ENOTDIR) throw_error(ErrorCode::kNotFound, "{}: no such file", path);
-  throw_error(ErrorCode::kIo, "{}: cannot {}: {}", path, action, std::generic_category().message(error));
-}
-
-}  // namespace
 
 MappedFile MappedFile::open(const std::filesystem::path& path) {
-  const std::string& name = path.native();
-  if (name.find('\0') != std::string::npos) {
-    throw_error(ErrorCode::kNotFound, "{}: no such file (the name contains a NUL byte)", name.c_str());
-  }
-  // Without O_NONBLOCK, opening a pipe nobody writes to would wait for ever.
-  const Descriptor file(::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (file.fd < 0) throw_system_error(name, "open", errno);
-  struct stat status {};
-  if (::fstat(file.fd, &status) != 0) throw_system_error(name, "examine", errno);
-  if (S_ISDIR(status.st_mode)) throw_error(ErrorCode::kInvalidFile, "{}: is a directory", name);
-  if (!S_ISREG(status.st_mode)) throw_error(ErrorCode::kInvalidFile, "{}: is not a regular file", name);
-  if (status.st_size == 0) throw_error(ErrorCode::kInvalidFile, "{}: is empty", name);
-  if (static_cast<uintmax_t>(status.st_size) > std::numeric_limits<size_t>::max() / 2) {
-    throw_error(ErrorCode::kUnsupported, "{}: {} bytes are more than this machine can address", name, status.st_size);
-  }
-
-  const size_t size = static_cast<size_t>(status.st_size);
-  void* data = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, file.fd, 0);
-  if (data == MAP_FAILED) throw_system_error(name, "map", errno);
+  const RegularFile file(path);
+  if (file.size() == 0) throw_error(ErrorCode::kInvalidFile, "{}: is empty", file.name());
+  void* data = ::mmap(nullptr, file.size(), PROT_READ, MAP_SHARED, file.descriptor(), 0);
+  if (data == MAP_FAILED) file.fail("map", errno);
   MappedFile mapped;
   mapped.data_ = static_cast<const std::byte*>(data);
-  mapped.size_ = size;
+  mapped.size_ = file.size();
   return mapped;
 }
 

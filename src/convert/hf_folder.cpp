@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cmath>
-#include <fstream>
-#include <iterator>
 
 #include "base/error.h"
+#include "base/read_file.h"
 
 namespace ingle {
 namespace {
@@ -14,25 +13,11 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-constexpr uintmax_t kMostTextBytes = uintmax_t{512} << 20;  // a tokenizer.json of 256,000 tokens has 33 MB
-
-std::string read_text(const fs::path& path) {
-  std::error_code error;
-  const uintmax_t bytes = fs::file_size(path, error);
-  if (error) throw_error(ErrorCode::kNotFound, "{}: no such file", path.native());
-  if (bytes > kMostTextBytes)
-    throw_error(ErrorCode::kInvalidFile, "{}: {} bytes, at most {} are read", path.native(), bytes, kMostTextBytes);
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw_error(ErrorCode::kIo, "{}: cannot be read", path.native());
-  return text;
-}
-
 json::object parse_object(const fs::path& path) {
   json::parse_options options;
   options.max_depth = 32;
   json::error_code error;
-  json::value root = json::parse(read_text(path), error, {}, options);
+  json::value root = json::parse(read_file(path), error, {}, options);
   if (error || !root.is_object())
     throw_error(ErrorCode::kInvalidFile, "{}: not a JSON object ({})", path.native(), error.message());
   return std::move(root.get_object());
@@ -198,7 +183,7 @@ void HfFolder::drop(const SafeTensor& tensor) const noexcept {
 std::optional<std::string> HfFolder::read(std::string_view name) const {
   std::error_code ignored;
   if (!fs::exists(path_ / name, ignored)) return std::nullopt;
-  return read_text(path_ / name);
+  return read_file(path_ / name);
 }
 
 std::optional<HfConfig> HfFolder::read_config(std::string_view name) const {

@@ -2,10 +2,9 @@
 // of their own.
 #include <algorithm>
 #include <boost/json.hpp>
-#include <fstream>
-#include <iterator>
 
 #include "base/error.h"
+#include "base/read_file.h"
 #include "gguf/gguf.h"
 #include "ingle/prompt_template.h"
 #include "models/vocabulary.h"
@@ -17,22 +16,8 @@ namespace {
 namespace json = boost::json;
 namespace fs = std::filesystem;
 
-constexpr uintmax_t kMostBytes = 64 << 20;
+constexpr size_t kMostTemplateBytes = size_t{64} << 20;
 constexpr std::string_view kKey = "tokenizer.chat_template";
-
-std::string read_whole(const fs::path& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) throw_error(ErrorCode::kNotFound, "{}: no such file", path.native());
-  const uintmax_t bytes = fs::file_size(path, error);
-  if (!error && bytes > kMostBytes) {
-    throw_error(ErrorCode::kInvalidFile, "{}: {} bytes, too many for a template (at most {})", path.native(), bytes,
-                kMostBytes);
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw_error(ErrorCode::kIo, "{}: cannot be read", path.native());
-  return text;
-}
 
 [[noreturn]] void no_such_name(const fs::path& path, std::string_view name, const std::vector<std::string>& names) {
   throw_error(ErrorCode::kNotFound, "{}: no chat template named \"{}\" ({})", path.native(), name,
@@ -63,7 +48,7 @@ const json::string* token_text(const json::value& value) {
 
 TemplateSource of_config(const fs::path& path, std::string_view name) {
   json::error_code error;
-  const json::value root = json::parse(read_whole(path), error);
+  const json::value root = json::parse(read_file(path, kMostTemplateBytes), error);
   const json::object* config = root.if_object();
   if (error || !config)
     throw_error(ErrorCode::kInvalidFile, "{}: not a JSON object ({})", path.native(), error.message());
@@ -101,7 +86,8 @@ TemplateSource of_folder(const fs::path& folder, std::string_view name) {
   if (!fs::exists(beside, ignored)) return of_config(config, name);
   TemplateSource source;
   if (fs::exists(config, ignored)) source = of_config(config, name);
-  if (name.empty()) source.text = read_whole(beside);  // newer than what a config beside it may still have
+  if (name.empty())
+    source.text = read_file(beside, kMostTemplateBytes);  // newer than what a config beside it may still have
   return source;
 }
 
@@ -110,13 +96,10 @@ TemplateSource of_folder(const fs::path& folder, std::string_view name) {
 TemplateSource read_template(const fs::path& path, std::string_view name) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) return of_folder(path, name);
-  if (!fs::exists(path, ignored)) throw_error(ErrorCode::kNotFound, "{}: no such file", path.native());
-  char magic[4] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
-  if (std::string_view(magic, sizeof magic) == "GGUF") return of_gguf(path, name);
+  if (begins_with(path, "GGUF")) return of_gguf(path, name);
   if (path.extension() == ".json") return of_config(path, name);
   if (!name.empty()) no_such_name(path, name, {});
-  return {.text = read_whole(path), .special_tokens = {}, .names = {}};
+  return {.text = read_file(path, kMostTemplateBytes), .special_tokens = {}, .names = {}};
 }
 
 }  // namespace ingle

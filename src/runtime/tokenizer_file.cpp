@@ -1,9 +1,7 @@
 #include "ingle/tokenizer_file.h"
 
-#include <fstream>
-#include <iterator>
-
 #include "base/error.h"
+#include "base/read_file.h"
 #include "gguf/gguf.h"
 #include "models/vocabulary.h"
 #include "text/hf_tokenizer.h"
@@ -25,30 +23,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool is_gguf(const fs::path& path) {
-  char magic[4] = {};
-  std::ifstream(path, std::ios::binary).read(magic, sizeof magic);
-  return std::string_view(magic, sizeof magic) == "GGUF";
-}
-
-std::string read_text(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw_error(ErrorCode::kIo, "{}: cannot be read", path.native());
-  return text;
-}
-
 std::unique_ptr<const Tokenizer> open_tokenizer(const fs::path& path, std::string_view pre_tokenizer) {
   std::error_code ignored;
   const fs::path json = fs::is_directory(path, ignored) ? path / "tokenizer.json" : path;
-  if (json.extension() != ".json" || is_gguf(json))
+  if (json.extension() != ".json" || begins_with(json, "GGUF"))
     return Tokenizer::create(load_vocabulary(GgufFile::open(path), pre_tokenizer));
   if (!pre_tokenizer.empty())
     throw_error(ErrorCode::kInvalidArgument, "pre-tokeniser \"{}\": {} says itself how words are cut", pre_tokenizer,
                 json.native());
-  if (!fs::exists(json, ignored)) throw_error(ErrorCode::kNotFound, "{}: no such file", json.native());
   const fs::path config = json.parent_path() / "tokenizer_config.json";
-  return read_tokenizer_json(read_text(json), fs::exists(config, ignored) ? read_text(config) : "");
+  return read_tokenizer_json(read_file(json), fs::exists(config, ignored) ? read_file(config) : "");
 }
 
 }  // namespace
