@@ -2,12 +2,14 @@
 """Writes src/text/template_case_tables.cpp: what Python's str methods know about each code point.
 
 Chat templates follow Python, so the tables come from Python itself (str.lower, str.isalpha, ...), not from the
-Unicode files. Run: python3 scripts/generate_case_tables.py
+Unicode files: those of Python 3.11, with which the renderings of the tests were made. Run: python3 scripts/generate_case_tables.py
 """
 
 import pathlib
 import sys
 import unicodedata
+
+import unicode_tables
 
 TESTS = [  # in the order of the bits in template_unicode.h
     str.isprintable,
@@ -31,6 +33,7 @@ def code_points():
 
 
 def main():
+    unicode_tables.require(unicodedata, "14.0.0")
     ranges = []
     for i in range(sys.maxunicode + 1):
         if 0xD800 <= i <= 0xDFFF:
