@@ -7,6 +7,7 @@
 #include "text/space_mark.h"
 #include "text/template_unicode.h"
 #include "text/unicode.h"
+#include "text/unicode_classes.h"
 #include "text/utf8.h"
 
 namespace ingle {
@@ -16,9 +17,10 @@ constexpr char32_t kSpaceMarkCode = 0x2581;
 // How far an unknown token looks for the piece after it.
 constexpr size_t kLookAhead = 1024;
 
-bool is_mark(char32_t c) {
-  const uint32_t properties = jinja::properties_of(c);
-  return c >= 0x300 && (properties & jinja::kCaseIgnorable) != 0 && (properties & jinja::kAlpha) == 0;
+// What normalisers drop between letters. Marks that take space of their own (kMc) are not among it: BERT keeps them.
+bool is_dropped(char32_t c) {
+  constexpr CategoryMask kDropped = bit(Category::kMn) | bit(Category::kMe) | bit(Category::kCf);
+  return c <= 0x10FFFF && is_in(c, kDropped);  // four bytes that are no UTF-8 may say more
 }
 
 void append_bare(char32_t c, std::u32string& out) {
@@ -29,7 +31,7 @@ void append_bare(char32_t c, std::u32string& out) {
   const std::span<const char32_t> parts =
       composed ? std::span(unicode_tables::kDecomposed + row->offset, row->length) : std::span(&c, 1);
   for (const char32_t part : parts) {
-    if (is_mark(part)) continue;
+    if (is_dropped(part)) continue;
     std::string small;
     jinja::append_cased(small, part, jinja::CaseForm::kFold);
     for (size_t at = 0; at < small.size();) out += static_cast<char32_t>(jinja::next_code_point(small, at));
@@ -127,7 +129,7 @@ class Aligner {
     // Marks that follow belong to the last letter.
     while (have.empty() && position < text_.size()) {
       size_t next = position;
-      if (!is_mark(jinja::next_code_point(text_, next))) break;
+      if (!is_dropped(jinja::next_code_point(text_, next))) break;
       position = next;
     }
     at_ = std::min(begin, at_);

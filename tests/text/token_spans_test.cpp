@@ -49,6 +49,16 @@ TEST(TokenSpans, OfATextThatIsComposedFirstAreThoseOfTheCharactersThatWereJoined
   EXPECT_EQ(spans_of(*tokenizer, "abe\u0301ab"), (Spans{{0, 2}, {2, 5}, {5, 7}}));  // e and a mark
 }
 
+TEST(TokenSpans, TakeAlongWhatANormaliserDropsButNoPunctuation) {
+  const auto tokenizer = Tokenizer::create(test::word_piece_vocabulary({"▁don", "▁’", "▁t", "▁ki", "▁क", "ि"}));
+  EXPECT_EQ(spans_of(*tokenizer, "DON’T"), (Spans{{0, 3}, {3, 6}, {6, 7}}));
+  EXPECT_EQ(spans_of(*tokenizer, "K\u0301I"), (Spans{{0, 4}}));
+  EXPECT_EQ(spans_of(*tokenizer, "KI\u200D\u0301"), (Spans{{0, 7}}));  // an invisible joiner and a mark
+  EXPECT_EQ(spans_of(*tokenizer, "कि"), (Spans{{0, 3}, {3, 6}}));      // a vowel sign that is kept
+  const std::string beyond = "KI\xF7\xBF\xBF\xBF";                     // no UTF-8
+  EXPECT_EQ(spans_of(*tokenizer, beyond)[0].begin, 0u);
+}
+
 TEST(TokenSpans, AreInOrderAndCoverTheWholeOfAnyTextThatKeepsItsBytes) {
   const auto tokenizer = Tokenizer::create(test::byte_vocabulary({"a b", "Ġ a"}));
   std::mt19937 random(7);

@@ -30,21 +30,13 @@ inline Vocabulary long_run_vocabulary(std::string pre) {
   return v;
 }
 
-// Ids 0-2 are control tokens and unknown; every letter is a piece, "e" and some words.
 inline Vocabulary word_piece_vocabulary() {
-  Vocabulary v;
-  v.model = "bert";
-  v.tokens = {"[UNK]", "[CLS]", "[SEP]"};
-  v.kinds = {TokenKind::kUnknown, TokenKind::kControl, TokenKind::kControl};
-  v.unknown = 0;
-  v.bos = 1;
-  v.separator = 2;
+  std::vector<std::string> pieces;
   for (const char* piece : {"a", "b", "ab", "aa", "aaaa", "1", "the", ",", "'", "s", "\u4E2D"}) {
-    v.tokens.push_back(std::string("\u2581") + piece);
-    v.tokens.push_back(piece);
+    pieces.push_back(std::string("\u2581") + piece);
+    pieces.push_back(piece);
   }
-  v.kinds.resize(v.tokens.size(), TokenKind::kNormal);
-  return v;
+  return word_piece_vocabulary(pieces);
 }
 
 inline Vocabulary unigram_vocabulary(bool bytes) {

@@ -44,6 +44,20 @@ inline Vocabulary byte_vocabulary(std::vector<std::string> merges, std::vector<s
   return v;
 }
 
+// BERT's, which makes letters small and drops their marks. Ids 0-2: [UNK], [CLS], [SEP].
+inline Vocabulary word_piece_vocabulary(const std::vector<std::string>& pieces) {
+  Vocabulary v;
+  v.model = "bert";
+  v.tokens = {"[UNK]", "[CLS]", "[SEP]"};
+  v.kinds = {TokenKind::kUnknown, TokenKind::kControl, TokenKind::kControl};
+  v.unknown = 0;
+  v.bos = 1;
+  v.separator = 2;
+  v.tokens.insert(v.tokens.end(), pieces.begin(), pieces.end());
+  v.kinds.resize(v.tokens.size(), TokenKind::kNormal);
+  return v;
+}
+
 // Ids 0-2 are <unk>, <s>, </s>; 3-258 the byte tokens; then the pieces with their scores.
 inline Vocabulary spm_vocabulary(const std::vector<std::pair<std::string, float>>& pieces) {
   Vocabulary v;

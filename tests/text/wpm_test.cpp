@@ -48,16 +48,7 @@ TEST(Wpm, EveryTextIsCutAsHuggingFaceDoes) {
 
 // Ids 0-2: [UNK] [CLS] [SEP].
 std::unique_ptr<const Tokenizer> tokenizer(const std::vector<std::string>& pieces) {
-  Vocabulary v;
-  v.model = "bert";
-  v.tokens = {"[UNK]", "[CLS]", "[SEP]"};
-  v.kinds = {TokenKind::kUnknown, TokenKind::kControl, TokenKind::kControl};
-  v.unknown = 0;
-  v.bos = 1;
-  v.separator = 2;
-  v.tokens.insert(v.tokens.end(), pieces.begin(), pieces.end());
-  v.kinds.resize(v.tokens.size(), TokenKind::kNormal);
-  return Tokenizer::create(std::move(v));
+  return Tokenizer::create(test::word_piece_vocabulary(pieces));
 }
 
 TEST(Wpm, AWordWithAPlaceWithoutAPieceIsUnknownAsAWhole) {
