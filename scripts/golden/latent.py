@@ -3,6 +3,8 @@
 The file keeps the matrices that read a latent row apart for keys and values, those of the keys transposed, or (`whole_kv_b`)
 both in one as the checkpoint has them.
 """
+import math
+
 import numpy as np
 
 from golden import relatives
@@ -29,8 +31,17 @@ NAMES = {"self_attn.q_a_proj": "attn_q_a", "self_attn.q_a_layernorm": "attn_q_a_
          "mlp.shared_experts.gate_proj": "ffn_gate_shexp", "mlp.shared_experts.up_proj": "ffn_up_shexp",
          "mlp.shared_experts.down_proj": "ffn_down_shexp"}
 REWRITES = {"self_attn.kv_b_proj": keys_and_values, "mlp.gate": router}
-V2 = relatives.family("DeepseekV2", "deepseek2", names=NAMES, rewrites=REWRITES)
-V3 = relatives.family("DeepseekV3", "deepseek2", names=NAMES, rewrites=REWRITES)
+
+
+def draw_experts(rng, m, name, shape):
+    """Coarse caches make some rows go to other experts, which must not be all there is."""
+    if not name.endswith("experts.down_proj"):
+        return None
+    return rng.standard_normal(shape) * 0.4 / m["config"].get("routed_scaling_factor", 1) / math.sqrt(shape[-1])
+
+
+V2, V3 = (relatives.family(name, "deepseek2", names=NAMES, rewrites=REWRITES, head_dim=False, draw=draw_experts)
+          for name in ("DeepseekV2", "DeepseekV3"))
 
 
 def latent(experts, used, ff, shared, q_rank=None, dense=1, **rest):

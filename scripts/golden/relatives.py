@@ -26,7 +26,8 @@ NAMES = {"embed_tokens": "token_embd", "norm": "output_norm", "input_layernorm":
 
 
 def family(name, arch, **rest):
-    """The classes and what goes with them. `names`: over those above. `unit_norms`: gains are stored less one."""
+    """The classes and what goes with them. `names`: over those above. `unit_norms`: gains are stored less one. `head_dim` False:
+    the configuration has no such setting. `draw`: numbers of some tensors, instead of those that draw() below gives."""
     return dict(kind=(getattr(transformers, f"{name}Config"), getattr(transformers, f"{name}ForCausalLM")), arch=arch, **rest)
 
 
@@ -62,7 +63,14 @@ def interleaved_experts(m, part, t):
     return {f"ffn_gate_exps.{kind}": t[:, ::2], f"ffn_up_exps.{kind}": t[:, 1::2]}
 
 
-GPT_OSS = family("GptOss", "gpt-oss", names={"post_attention_layernorm": "post_attention_norm", "mlp.router": "ffn_gate_inp"},
+def draw_interleaved(rng, m, name, shape):
+    """[experts, inputs, outputs]; large enough to be clamped."""
+    if ".experts." not in name:
+        return None
+    return rng.standard_normal(shape) * (5 if "gate_up" in name else 0.1) / math.sqrt(shape[1])
+
+
+GPT_OSS = family("GptOss", "gpt-oss", draw=draw_interleaved, names={"post_attention_layernorm": "post_attention_norm", "mlp.router": "ffn_gate_inp"},
                  rewrites={"mlp.experts": interleaved_experts,
                            "self_attn": lambda m, part, t: {f"attn_{part}.weight": t}})
 
@@ -189,7 +197,7 @@ MODELS = {
 
 def config_of(m):
     values = dict(vocab_size=tiny.VOCAB, hidden_size=m["d"], intermediate_size=m["ff"], num_hidden_layers=m["layers"],
-                  num_attention_heads=m["heads"], num_key_value_heads=m["kv"], **({} if m["arch"] == "deepseek2" else dict(head_dim=m["dim"])), rms_norm_eps=1e-5,
+                  num_attention_heads=m["heads"], num_key_value_heads=m["kv"], **(dict(head_dim=m["dim"]) if m.get("head_dim", True) else {}), rms_norm_eps=1e-5,
                   max_position_embeddings=512, tie_word_embeddings=m.get("tied", False), attention_dropout=0.0,
                   pad_token_id=0, bos_token_id=1, eos_token_id=2)
     config = m["kind"][0](**{**values, **m.get("config", {})})
@@ -216,11 +224,8 @@ def draw(rng, m, name, shape):
         return rng.standard_normal(shape) * (0.3 if m.get("tied") else 1)
     if name.endswith("sinks"):
         return rng.standard_normal(shape) * 2
-    if m["arch"] == "gpt-oss" and ".experts." in name:  # [experts, inputs, outputs]; large enough to be clamped
-        return rng.standard_normal(shape) * (5 if "gate_up" in name else 0.1) / math.sqrt(shape[1])
-    if m["arch"] == "deepseek2" and name.endswith("experts.down_proj"):
-        # Coarse caches make some rows go to other experts, which must not be all there is.
-        return rng.standard_normal(shape) * 0.4 / m["config"].get("routed_scaling_factor", 1) / math.sqrt(shape[-1])
+    if "draw" in m and (own := m["draw"](rng, m, name, shape)) is not None:
+        return own
     if name.endswith("kv_b_proj.weight"):  # what a cache rounds goes through this as well
         return rng.standard_normal(shape) * 0.8 / math.sqrt(shape[-1])
     return rng.standard_normal(shape) * 1.3 / math.sqrt(shape[-1])
