@@ -1,3 +1,8 @@
+// What a model writes is read off its template: the template has to print earlier answers just as the model wrote them.
+// So conversations of words that stand in no template (answer_probes.h) are rendered, and the text around those words
+// is cut into marks: before the reasoning and behind it, around the text, around calls (call_format.h). What no
+// conversation shows is looked for by the words that models share; it is found only where the template or the
+// vocabulary has them.
 #include "text/answer_format.h"
 
 #include <algorithm>

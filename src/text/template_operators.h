@@ -6,6 +6,9 @@
 namespace ingle::jinja {
 
 bool truth(const Value& value);
+// Of an argument that may be left out, as bind() gives it: neither that nor none; passed and true.
+inline bool given(const Value* value) { return value != nullptr && !value->is(Kind::kNone); }
+inline bool flag(const Value* value) { return value != nullptr && truth(*value); }
 bool equal(Heap& heap, const Value& a, const Value& b);
 bool same(const Value& a, const Value& b);              // `is`
 int order(Heap& heap, const Value& a, const Value& b);  // <0, 0, >0; 2 for NaN; fails for what has no order

@@ -12,9 +12,6 @@ namespace ingle::jinja {
 
 namespace {
 
-bool given(const Value* value) { return value != nullptr && !value->is(Kind::kNone); }
-bool flag(const Value* value) { return value != nullptr && truth(*value); }
-
 // One that Python wants as an integer, not just true or false.
 bool whole_flag(std::string_view function, const Value* value) {
   return value != nullptr && int_argument(function, *value) != 0;

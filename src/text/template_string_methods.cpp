@@ -4,113 +4,10 @@
 
 #include "text/template_methods.h"
 #include "text/template_operators.h"
+#include "text/template_string_questions.h"
 #include "text/template_unicode.h"
 
 namespace ingle::jinja {
-
-namespace {
-
-std::vector<uint32_t> code_points_of(std::string_view text) {
-  std::vector<uint32_t> points;
-  for (size_t at = 0; at < text.size();) points.push_back(next_code_point(text, at));
-  return points;
-}
-
-bool given(const Value* value) { return value != nullptr && !value->is(Kind::kNone); }
-
-}  // namespace
-
-Value strip(Heap& heap, const String& s, const Value* characters, bool left, bool right) {
-  std::vector<uint32_t> set;
-  if (given(characters)) {
-    set = code_points_of(text_argument("strip", *characters).text);
-    std::sort(set.begin(), set.end());
-  }
-  const auto goes = [&](uint32_t c) {
-    return given(characters) ? std::binary_search(set.begin(), set.end(), c) : is_space(c);
-  };
-  size_t begin = 0, end = s.text.size();
-  heap.spend_bytes(end + set.size() * 8);
-  while (left && begin < end) {
-    size_t next = begin;
-    if (!goes(next_code_point(s.text, next))) break;
-    begin = next;
-  }
-  while (right && end > begin) {
-    const size_t last = previous_code_point(s.text, end);
-    size_t at = last;
-    if (!goes(next_code_point(s.text, at))) break;
-    end = last;
-  }
-  return substring(heap, s, begin, end);
-}
-
-Value replace(Heap& heap, const String& s, const String& old, const String& fresh, Int count) {
-  Text out(heap);
-  size_t begin = 0;
-  heap.spend_bytes(s.text.size());
-  if (old.text.empty()) {  // between all characters, and at both ends
-    for (Int done = 0; count < 0 || done < count; ++done) {
-      out.append(fresh);
-      if (begin >= s.text.size()) break;
-      const size_t from = begin;
-      next_code_point(s.text, begin);
-      out.append(s, from, begin);
-    }
-  } else {
-    for (Int done = 0; count < 0 || done < count; ++done) {
-      const size_t at = find_text(s.text, old.text, begin);
-      if (at == std::string::npos) break;
-      out.append(s, begin, at);
-      out.append(fresh);
-      begin = at + old.text.size();
-    }
-  }
-  out.append(s, begin, s.text.size());
-  return out.finish(s.marked);
-}
-
-Value join(Heap& heap, const Value& separator, const std::vector<Value>& texts) {
-  Text out(heap);
-  for (size_t i = 0; i < texts.size(); ++i) {
-    heap.spend(1);
-    if (i > 0) out.append(separator.string());
-    print(out, texts[i]);
-  }
-  return out.finish(separator.string().marked);
-}
-
-Value center(Heap& heap, const String& s, Int width, std::string_view fill) {
-  const Int pad = width - s.length;
-  Text out(heap);
-  const Int left = pad > 0 ? pad / 2 + (pad & width & 1) : 0;
-  out.fill(left, fill);
-  out.append(s);
-  out.fill(pad - left, fill);
-  return out.finish(s.marked);
-}
-
-std::vector<Value> split_lines(Heap& heap, const String& s, bool keep_ends) {
-  std::vector<Value> lines;
-  size_t begin = 0;
-  for (size_t at = 0; at < s.text.size();) {
-    const size_t end = at;
-    const uint32_t c = next_code_point(s.text, at);
-    if (!is_line_break(c)) continue;
-    if (c == '\r' && at < s.text.size() && s.text[at] == '\n') ++at;
-    heap.push(lines, substring(heap, s, begin, keep_ends ? at : end));
-    begin = at;
-  }
-  if (begin < s.text.size()) heap.push(lines, substring(heap, s, begin, s.text.size()));
-  return lines;
-}
-
-Value cased(Heap& heap, const String& s, std::string text) {
-  Text out(heap);
-  out.append(text, s.trusted());
-  return out.finish(s.marked);
-}
-
 namespace {
 
 template <bool kLeft, bool kRight>
@@ -356,87 +253,6 @@ Value method_expandtabs(Heap& heap, const Value& self, const Arguments& a) {
   return out.finish(s.marked);
 }
 
-bool all_have(std::string_view text, uint32_t properties) {
-  for (size_t at = 0; at < text.size();)
-    if ((properties_of(next_code_point(text, at)) & properties) == 0) return false;
-  return true;
-}
-
-enum class Question {
-  kDigit,
-  kAlpha,
-  kAlnum,
-  kSpace,
-  kUpper,
-  kLower,
-  kTitle,
-  kNumeric,
-  kDecimal,
-  kIdentifier,
-  kAscii,
-  kPrintable
-};
-
-bool only_case(std::string_view text, uint32_t wanted, uint32_t unwanted) {
-  bool seen = false;
-  for (size_t at = 0; at < text.size();) {
-    const uint32_t properties = properties_of(next_code_point(text, at));
-    if ((properties & unwanted) != 0) return false;
-    seen = seen || (properties & wanted) != 0;
-  }
-  return seen;
-}
-
-bool is_title_case(std::string_view text) {
-  bool seen = false, after_cased = false;
-  for (size_t at = 0; at < text.size();) {
-    const uint32_t properties = properties_of(next_code_point(text, at));
-    const bool capital = (properties & (kUpper | kTitle)) != 0, small = (properties & kLower) != 0;
-    if (capital ? after_cased : small && !after_cased) return false;
-    after_cased = capital || small;
-    seen = seen || after_cased;
-  }
-  return seen;
-}
-
-bool answer(Question question, const String& s) {
-  const std::string_view text = s.text;
-  switch (question) {
-    case Question::kDigit:
-      return !text.empty() && all_have(text, kDigit);
-    case Question::kAlpha:
-      return !text.empty() && all_have(text, kAlpha);
-    case Question::kAlnum:
-      return !text.empty() && all_have(text, kAlpha | kDecimal | kDigit | kNumeric);
-    case Question::kNumeric:
-      return !text.empty() && all_have(text, kNumeric);
-    case Question::kDecimal:
-      return !text.empty() && all_have(text, kDecimal);
-    case Question::kPrintable:
-      return all_have(text, kPrintable);
-    case Question::kAscii:
-      return s.ascii();
-    case Question::kUpper:
-      return only_case(text, kUpper, kLower | kTitle);
-    case Question::kLower:
-      return only_case(text, kLower, kUpper | kTitle);
-    case Question::kTitle:
-      return is_title_case(text);
-    case Question::kSpace: {
-      for (size_t at = 0; at < text.size();)
-        if (!is_space(next_code_point(text, at))) return false;
-      return !text.empty();
-    }
-    case Question::kIdentifier: {
-      if (text.empty()) return false;
-      size_t at = 0;
-      return (properties_of(next_code_point(text, at)) & kIdentifierStart) != 0 &&
-             all_have(text.substr(at), kIdentifierPart);
-    }
-  }
-  return false;
-}
-
 template <Question kQuestion>
 Value method_is(Heap& heap, const Value& self, const Arguments& a) {
   bind("is...", a, {});
@@ -459,12 +275,12 @@ Value method_maketrans(Heap& heap, const Value&, const Arguments& a) {
     }
     return Value(Kind::kDict, table);
   }
-  const auto from = code_points_of(text_argument("maketrans", *b[0]).text);
-  const auto to = code_points_of(text_argument("maketrans", *b[1]).text);
+  const auto from = code_points(text_argument("maketrans", *b[0]).text);
+  const auto to = code_points(text_argument("maketrans", *b[1]).text);
   if (from.size() != to.size()) fail("the first two maketrans arguments must have equal length");
   for (size_t i = 0; i < from.size(); ++i) table->set(heap, code(from[i]), code(to[i]));
   if (b[2] != nullptr)
-    for (uint32_t c : code_points_of(text_argument("maketrans", *b[2]).text)) table->set(heap, code(c), Value::none());
+    for (uint32_t c : code_points(text_argument("maketrans", *b[2]).text)) table->set(heap, code(c), Value::none());
   return Value(Kind::kDict, table);
 }
 

@@ -12,9 +12,6 @@ namespace ingle::jinja {
 
 namespace {
 
-bool given(const Value* value) { return value != nullptr && !value->is(Kind::kNone); }
-bool flag(const Value* value) { return value != nullptr && truth(*value); }
-
 Value trim(Heap& heap, const Value& v, const Arguments& a) {
   const auto b = bind("trim", a, {"chars"});
   return strip(heap, as_text(heap, v).string(), b[0], true, true);

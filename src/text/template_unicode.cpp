@@ -90,6 +90,12 @@ int64_t count_code_points(std::string_view text) {
   return count;
 }
 
+std::vector<uint32_t> code_points(std::string_view text) {
+  std::vector<uint32_t> points;
+  for (size_t at = 0; at < text.size();) points.push_back(next_code_point(text, at));
+  return points;
+}
+
 size_t byte_of_code_point(std::string_view text, int64_t index) {
   size_t at = 0;
   for (; index > 0 && at < text.size(); --index) next_code_point(text, at);

@@ -1,5 +1,6 @@
 // Text as Python's str sees it: code points, white space, letter case. Bytes that are not UTF-8 count as one code point
-// each.
+// each. The tables are those of Python 3.11 (Unicode 14), on which Jinja2 and transformers run where the renderings
+// were made that the tests compare with; another version of Python differs in characters that are new in it.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace ingle::jinja {
 
@@ -63,6 +65,7 @@ size_t previous_code_point(std::string_view text, size_t at);  // where the code
 void append_code_point(std::string& out, uint32_t code_point);
 bool is_utf8(std::string_view text);
 int64_t count_code_points(std::string_view text);
+std::vector<uint32_t> code_points(std::string_view text);
 // The byte where code point number `index` starts; text.size() when there are fewer.
 size_t byte_of_code_point(std::string_view text, int64_t index);
 

@@ -256,16 +256,15 @@ size_t run_end(std::string_view text, size_t at) {
 
 Value urlize(Heap& heap, const Value& v, const Arguments& a) {
   const auto b = bind("urlize", a, {"trim_url_limit", "nofollow", "target", "rel", "extra_schemes"});
-  const auto given = [](const Value* value) { return value != nullptr && !value->is(Kind::kNone); };
   LinkStyle style;
   if (given(b[0])) style.most = b[0];
-  const Value* rel = b[3] != nullptr && truth(*b[3]) ? b[3] : nullptr;
+  const Value* rel = flag(b[3]) ? b[3] : nullptr;
   if (rel != nullptr) text_argument("urlize", *rel);
   const auto attribute = [&](std::string_view name, const Value& value) {
     style.attributes += fmt::format(" {}=\"{}\"", name, escape(heap, value).string().text);
   };
-  attribute("rel", heap.text(rel_of(rel, b[1] != nullptr && truth(*b[1]))));
-  if (b[2] != nullptr && truth(*b[2])) attribute("target", *b[2]);
+  attribute("rel", heap.text(rel_of(rel, flag(b[1]))));
+  if (flag(b[2])) attribute("target", *b[2]);
   if (given(b[4]))
     for (const Value& scheme : iterate(heap, *b[4])) {
       if (!is_scheme(text_argument("urlize", scheme).text))

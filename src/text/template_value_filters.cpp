@@ -12,9 +12,6 @@ namespace ingle::jinja {
 
 namespace {
 
-bool given(const Value* value) { return value != nullptr && !value->is(Kind::kNone); }
-bool flag(const Value* value) { return value != nullptr && truth(*value); }
-
 Value default_(Heap& heap, const Value& v, const Arguments& a) {
   const auto b = bind("default", a, {"default_value", "boolean"});
   if (!v.is_undefined() && !(flag(b[1]) && !truth(v))) return v;
