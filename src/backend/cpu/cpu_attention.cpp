@@ -245,7 +245,7 @@ void CpuOps::attention_result(const AttentionWork& work, int64_t head, int64_t f
   }
 }
 
-// A block of tokens of one kv head, all its spans.
+// A block of tokens of one head, all its spans.
 void CpuOps::attention_block(const AttentionWork& work, const RowRun& run, int64_t head, int64_t first, int64_t last,
                              int thread) {
   const int64_t q_rows = (last - first) * work.group;
@@ -263,13 +263,13 @@ void CpuOps::attention_block(const AttentionWork& work, const RowRun& run, int64
   attention_result(work, head, first, last, total);
 }
 
-// A run of few tokens: every span of every kv head is a task of its own; the merge, where there are several, follows.
+// A run of few tokens: every span of every head is a task of its own; the merge, where there are several, follows.
 void CpuOps::attention_split(const AttentionWork& work) {
   struct Split {
     const RowRun* run;
     int64_t first_span, spans;
   };
-  const int64_t kv_heads = work.heads;
+  const int64_t heads = work.heads;
   auto* splits = arena_.allocate_array<Split>(static_cast<int64_t>(work.rows.runs.size()));
   int64_t runs = 0, spans = 0, most_rows = 0;
   for (const RowRun& run : work.rows.runs) {
@@ -282,17 +282,17 @@ void CpuOps::attention_split(const AttentionWork& work) {
   }
   if (runs == 0) return;
   const size_t state_bytes = work.state_bytes(most_rows * work.group);
-  std::byte* states = arena_.allocate(state_bytes * static_cast<size_t>(spans * kv_heads));
-  TaskCounter tasks(spans * kv_heads), merges(runs * kv_heads);
+  std::byte* states = arena_.allocate(state_bytes * static_cast<size_t>(spans * heads));
+  TaskCounter tasks(spans * heads), merges(runs * heads);
   const auto state = [&](int64_t index, int64_t head) {  // index: spans of all runs in one list
-    return states + state_bytes * static_cast<size_t>(index * kv_heads + head);
+    return states + state_bytes * static_cast<size_t>(index * heads + head);
   };
   pool_.run([&](int thread) {
     int64_t task, end;
     std::byte* q = thread_scratch(thread);
     std::byte* tiles = q + work.query_bytes(kTaskRows) + 2 * work.state_bytes(kTaskRows);
     while (tasks.next(task, end)) {
-      const int64_t head = task % kv_heads, index = task / kv_heads;
+      const int64_t head = task % heads, index = task / heads;
       int64_t i = 0, span = index;
       while (span >= splits[i].spans) span -= splits[i++].spans;
       const RowRun& run = *splits[i].run;
@@ -305,7 +305,7 @@ void CpuOps::attention_split(const AttentionWork& work) {
     if (spans == runs) return;  // nothing to merge, so nothing to wait for
     pool_.barrier();
     while (merges.next(task, end)) {
-      const int64_t head = task % kv_heads, i = task / kv_heads;
+      const int64_t head = task % heads, i = task / heads;
       if (splits[i].spans == 1) continue;
       int64_t index = 0;
       for (int64_t before = 0; before < i; ++before) index += splits[before].spans;
