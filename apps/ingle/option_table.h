@@ -12,7 +12,7 @@ extern const OptionGroup kMachineOptions;     // --threads, --isa, --exact
 extern const OptionGroup kContextOptions;     // --ctx-size, --batch-size, ...
 extern const OptionGroup kGenerationOptions;  // --predict, --stop, --ignore-eos, --special
 extern const OptionGroup kSamplingOptions;    // --seed, --temp, ...
-extern const OptionGroup kInsightOptions;     // --profile, --explain
+extern const OptionGroup kInsightOptions;     // --profile, --trace-ops, --explain
 
 extern const OptionGroup kShapeOptions;  // --shape, --type
 

@@ -26,6 +26,8 @@ struct SessionOptions {
   // When set, nothing is computed: rows come without numbers, prefixes are worth nothing, and this gets what each
   // micro-batch would have taken.
   std::function<void(const StepWork&)> count_work = {};
+  // Gets a line for every operation when it is done: step, layer, name, weights and shapes.
+  std::function<void(std::string_view)> trace = {};
 };
 
 using SequenceId = int32_t;

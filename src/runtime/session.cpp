@@ -6,6 +6,7 @@
 #include "runtime/model_impl.h"
 #include "runtime/session_impl.h"
 #include "runtime/session_plan.h"
+#include "runtime/tracing_ops.h"
 
 namespace ingle {
 namespace {
@@ -61,6 +62,7 @@ Session::Impl::Impl(const Model& model_, SessionOptions options_)
     counting = dry.get();
     ops = std::move(dry);
   }
+  if (options.trace) ops = std::make_unique<TracingOps>(std::move(ops), options.trace);
 }
 
 Session::Session(const Model& model, SessionOptions options)

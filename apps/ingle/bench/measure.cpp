@@ -159,6 +159,12 @@ std::vector<StepWork> BenchSetting::count_work(const BenchTest& test) const {
   return steps;
 }
 
+void BenchSetting::trace(const BenchTest& test, std::function<void(std::string_view)> line) const {
+  SessionOptions options = session_.options();
+  options.trace = std::move(line);
+  BenchSetting(model(), std::move(options), {test}, seed_).run(test);
+}
+
 std::string BenchSetting::profile(const BenchTest& test) {
   // What is read only once, for the depth, is no part of it.
   run(test);

@@ -1,8 +1,10 @@
 // One setting of a benchmark (engine, batch sizes, cache, rows) and what is measured in it.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,8 +24,10 @@ class BenchSetting {
   // Context and cache are sized for the largest of `tests`. Tokens are random, the same for the same seed.
   BenchSetting(const Model& model, SessionOptions options, const std::vector<BenchTest>& tests, uint64_t seed);
 
-  BenchSample measure(const BenchTest& test);                     // throws Error{kCancelled} after Ctrl-C
-  std::string profile(const BenchTest& test);                     // measures once more and says where the time went
+  BenchSample measure(const BenchTest& test);  // throws Error{kCancelled} after Ctrl-C
+  std::string profile(const BenchTest& test);  // measures once more and says where the time went
+  // Once more, in a session of its own; `line` gets a line for every operation.
+  void trace(const BenchTest& test, std::function<void(std::string_view)> line) const;
   std::vector<StepWork> count_work(const BenchTest& test) const;  // what the measured part takes, step by step
 
   const Model& model() const noexcept { return session_.model(); }

@@ -145,6 +145,9 @@ int run_bench(const Arguments& arguments) {
 
   if (arguments.flag("profile"))
     for (const BenchResult& result : results) write_stderr(result.setting->profile(result.test) + "\n");
+  if (arguments.flag("trace-ops"))
+    for (const BenchResult& result : results)
+      result.setting->trace(result.test, [](std::string_view line) { note("{}", line); });
   return kSuccess;
 }
 

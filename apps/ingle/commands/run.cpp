@@ -118,7 +118,9 @@ int run_model(const Arguments& arguments) {
   Engine engine(engine_options(arguments));
   const auto start = std::chrono::steady_clock::now();
   const Model model = open_model(engine, path, arguments);
-  Session session(model, session_options(arguments));
+  SessionOptions options = session_options(arguments);
+  if (arguments.flag("trace-ops")) options.trace = [](std::string_view line) { note("{}", line); };
+  Session session(model, std::move(options));
   const double load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   session.set_profile(arguments.flag("profile"));
   const bool chosen = arguments.given("seed") && arguments.integer("seed") >= 0;
