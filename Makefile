@@ -6,7 +6,7 @@ JOBS ?= $(shell nproc)
 .DEFAULT_GOAL := all
 
 define build  # preset, targets
-	@cmake --preset $(1) -DINGLE_TESTS=ON -DINGLE_BENCH=ON >/dev/null
+	@cmake --preset $(1) -DINGLE_TESTS=ON $(if $(filter release,$(1)),-DINGLE_BENCH=ON) >/dev/null
 	@cmake --build --preset $(1) -j $(JOBS) $(if $(2),--target $(2))
 endef
 
