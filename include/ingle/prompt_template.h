@@ -44,8 +44,9 @@ struct TemplateSource {
   std::vector<std::string> names;  // of further templates in the file ("tool_use"); read_template takes them as `name`
 };
 
-// Of a GGUF file, of a tokenizer_config.json, or of a folder that has one (and a chat_template.jinja, maybe); every
-// other file is a template itself. Throws Error: kNotFound (the file, or `name` in it), kIo, kInvalidFile.
+// Of a GGUF file, of a tokenizer_config.json, or of a folder that has one (and a chat_template.jinja or .json, maybe,
+// and more in additional_chat_templates/); every other file is a template itself. Throws Error: kNotFound (the file, or
+// `name` in it), kIo, kInvalidFile.
 TemplateSource read_template(const std::filesystem::path& path, std::string_view name = {});
 
 // Immutable and thread-safe.

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "convert/description.h"
 #include "convert/family.h"
 #include "convert/vocabulary.h"
 #include "gguf/writer.h"
@@ -19,21 +20,10 @@
 namespace ingle {
 namespace {
 
-void add_recommended_sampling(Draft& draft, const HfFolder& folder) {
-  const std::optional<HfConfig> c = folder.read_config("generation_config.json");
-  if (!c || !c->flag("do_sample", false)) return;
-  if (c->has("temperature"))
-    draft.set("general.sampling.temp", gguf_value<float>(static_cast<float>(c->number("temperature"))));
-  if (c->has("top_k"))
-    draft.set("general.sampling.top_k", gguf_value<int32_t>(static_cast<int32_t>(c->integer("top_k"))));
-  if (c->has("top_p")) draft.set("general.sampling.top_p", gguf_value<float>(static_cast<float>(c->number("top_p"))));
-}
-
 void add_templates(Draft& draft, const HfFolder& folder) {
   std::error_code ignored;
-  if (!std::filesystem::exists(folder.path() / "tokenizer_config.json", ignored) &&
-      !std::filesystem::exists(folder.path() / "chat_template.jinja", ignored))
-    return;
+  const auto is_there = [&](const char* name) { return std::filesystem::exists(folder.path() / name, ignored); };
+  if (!is_there("tokenizer_config.json") && !is_there("chat_template.jinja") && !is_there("chat_template.json")) return;
   const TemplateSource source = read_template(folder.path());
   if (!source.text.empty()) draft.set("tokenizer.chat_template", gguf_value<std::string>(source.text));
   for (const std::string& name : source.names)
@@ -47,17 +37,13 @@ Draft draft_of(const HfFolder& folder) {
                 folder.architecture(), fmt::join(hf_family_names(), ", "));
   }
   Draft draft(folder, std::string(family->architecture));
-  std::filesystem::path name = std::filesystem::absolute(folder.path()).lexically_normal();
-  if (!name.has_filename()) name = name.parent_path();
-  draft.set("general.type", gguf_value<std::string>("model"));
-  draft.set("general.name", gguf_value<std::string>(name.filename().string()));
   family->draft(draft);
   draft.finish();
+  add_description(draft, folder);
   const auto embedding = std::ranges::find(draft.tensors, "token_embd.weight", &DraftTensor::name);
   INGLE_CHECK(embedding != draft.tensors.end());
   add_vocabulary(draft, folder, embedding->rows.shape.rows());
   add_templates(draft, folder);
-  add_recommended_sampling(draft, folder);
   return draft;
 }
 

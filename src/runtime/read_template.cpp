@@ -80,14 +80,37 @@ TemplateSource of_config(const fs::path& path, std::string_view name) {
   return source;
 }
 
-TemplateSource of_folder(const fs::path& folder, std::string_view name) {
-  const fs::path config = folder / "tokenizer_config.json", beside = folder / "chat_template.jinja";
+// additional_chat_templates/NAME.jinja
+std::vector<std::string> further_names(const fs::path& folder) {
+  std::vector<std::string> names;
   std::error_code ignored;
-  if (!fs::exists(beside, ignored)) return of_config(config, name);
+  for (const auto& entry : fs::directory_iterator(folder, ignored))
+    if (entry.path().extension() == ".jinja") names.push_back(entry.path().stem().string());
+  std::ranges::sort(names);
+  return names;
+}
+
+// Newest first: a file of the template's own, one beside a processor, the tokenizer's configuration.
+TemplateSource of_folder(const fs::path& folder, std::string_view name) {
+  const fs::path config = folder / "tokenizer_config.json", beside = folder / "chat_template.jinja",
+                 of_processor = folder / "chat_template.json", further = folder / "additional_chat_templates";
+  const std::vector<std::string> names = further_names(further);
+  const bool is_further = std::ranges::count(names, name) > 0;
+  std::error_code ignored;
+  const bool own = fs::exists(beside, ignored), processor = !own && fs::exists(of_processor, ignored);
   TemplateSource source;
-  if (fs::exists(config, ignored)) source = of_config(config, name);
-  if (name.empty())
-    source.text = read_file(beside, kMostTemplateBytes);  // newer than what a config beside it may still have
+  if ((!own && !processor) || fs::exists(config, ignored)) source = of_config(config, is_further ? "" : name);
+  for (const std::string& other : names)
+    if (std::ranges::count(source.names, other) == 0) source.names.push_back(other);
+  if (is_further) {
+    source.text = read_file(further / (std::string(name) + ".jinja"), kMostTemplateBytes);
+  } else if (name.empty() && own) {
+    source.text = read_file(beside, kMostTemplateBytes);
+  } else if (name.empty() && processor) {
+    source.text = of_config(of_processor, {}).text;
+  } else if (!name.empty() && !fs::exists(config, ignored)) {
+    no_such_name(folder, name, source.names);
+  }
   return source;
 }
 
