@@ -2,17 +2,19 @@
 """The golden models of make_golden.py as folders that transformers saved, for `ingle convert`.
 
 Same weights, so a converted folder must give the logits of tests/models/golden/. Matrices whose numbers f16 holds exactly
-are kept in f16, everything else in f32. Output: tests/convert/data/NAME/. Run by hand; what it writes is committed.
+are kept in f16, everything else in f32; experts in MXFP4 are packed as gpt-oss publishes them. wrapped_NAME is the model
+inside one that also sees. Output: tests/convert/data/NAME/. Run by hand; what it writes is committed.
 
-    python scripts/make_hf_folders.py [NAME...]
+    python scripts/make_hf_folders.py [--out FOLDER] [NAME...]
 
-Needs: torch, transformers, tokenizers, safetensors.
+Needs: torch, transformers, tokenizers, safetensors, gguf.
 """
+import argparse
 import json
 import pathlib
 import shutil
-import sys
 
+import gguf
 import numpy as np
 import tokenizers
 import torch
@@ -27,7 +29,9 @@ OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "convert" / "da
 # One of each kind that folders come in.
 NAMES = ["llama_tied", "llama3_rope", "llama_yarn", "llama_biases", "mistral_window", "mixtral_tiny", "qwen2_tiny",
          "qwen3_tiny", "qwen3moe_tiny", "gemma4_ple", "gemma4_kv_equal", "gemma4_moe", "gemma2_tiny", "gemma3_tiny",
-         "phi3_short", "olmo2_tiny", "granite_tiny", "granite_moe", "granite_shared", "glm4_tiny", "qwen2moe_tiny"]
+         "phi3_short", "olmo2_tiny", "granite_tiny", "granite_moe", "granite_shared", "glm4_tiny", "qwen2moe_tiny",
+         "gptoss_tiny", "gptoss_fp4", "deepseek2_lite", "deepseek2_groups", "deepseek3_tiny", "deepseek3_flat",
+         "gemma3n_tiny", "wrapped_gemma3_tiny", "wrapped_mistral_window"]
 
 
 def tokenizer():
@@ -40,27 +44,76 @@ def tokenizer():
     return transformers.PreTrainedTokenizerFast(tokenizer_object=t, bos_token=tokens[1], eos_token=tokens[2])
 
 
+def built(name):
+    family, m = MODELS[name]
+    torch.manual_seed(0)
+    return family.build(m, seed=1000 + list(MODELS).index(name)), m
+
+
+EYES = dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, image_size=8, patch_size=4)
+
+
+def wrapped(text):
+    """The language model inside one that also sees, with eyes that are tiny and random."""
+    if isinstance(text, transformers.Gemma3ForCausalLM):
+        config = transformers.Gemma3Config(text_config=text.config, vision_config=dict(EYES), mm_tokens_per_image=1)
+        model = transformers.Gemma3ForConditionalGeneration(config)
+    else:
+        config = transformers.Mistral3Config(text_config=text.config, vision_config=dict(EYES, model_type="pixtral", head_dim=8),
+                                             tie_word_embeddings=False)
+        model = transformers.Mistral3ForConditionalGeneration(config)
+        model.lm_head.load_state_dict(text.lm_head.state_dict())
+    model.model.language_model.load_state_dict(text.model.state_dict())
+    return model.float()
+
+
+def packed(weights):
+    """Experts as gpt-oss has them: scales apart, and in a byte the numbers 2i and 2i + 1 of a block (GGUF: i and i + 16)."""
+    for key, t in weights.items():
+        if ".experts." not in key or key.endswith("bias"):
+            yield key, t
+            continue
+        rows = np.ascontiguousarray(t.swapaxes(1, 2), dtype=np.float32)
+        blocks = gguf.quants.quantize(rows, gguf.GGMLQuantizationType.MXFP4).reshape(*rows.shape[:2], -1, 17)
+        pairs = blocks[..., 1:]
+        numbers = np.concatenate([pairs & 15, pairs >> 4], axis=-1)
+        yield f"{key}_blocks", numbers[..., 0::2] | numbers[..., 1::2] << 4
+        yield f"{key}_scales", blocks[..., 0].copy()
+
+
+def half_where_exact(t):
+    half = t.astype(np.float16)
+    return half if t.ndim > 1 and np.array_equal(half.astype(np.float32), t) else t
+
+
+def save(name, folder):
+    model, m = built(name.removeprefix("wrapped_"))
+    if name.startswith("wrapped_"):
+        model = wrapped(model)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    model.save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    weights, config = folder / "model.safetensors", folder / "config.json"
+    kept = {key: half_where_exact(t) for key, t in load_file(weights).items()}
+    if m.get("fp4_experts"):
+        kept = dict(packed(kept))
+        settings = {**json.loads(config.read_text()), "quantization_config": {"quant_method": "mxfp4"}}
+        config.write_text(json.dumps(settings, indent=2) + "\n")
+    save_file(kept, weights, metadata={"format": "pt"})
+    weights.chmod(0o644)
+    size = sum(f.stat().st_size for f in folder.iterdir())
+    print(f"{name}: {json.loads(config.read_text())['architectures'][0]}, {size} bytes")
+
+
 def main():
-    for name in sys.argv[1:] or NAMES:
-        family, m = MODELS[name]
-        torch.manual_seed(0)
-        model = family.build(m, seed=1000 + list(MODELS).index(name))
-        folder = OUT / name
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        model.save_pretrained(folder)
-        tokenizer().save_pretrained(folder)
-        (folder / "generation_config.json").unlink(missing_ok=True)
-        weights = folder / "model.safetensors"
-        kept = {}
-        for key, t in load_file(weights).items():
-            half = t.astype(np.float16)
-            exact = t.ndim > 1 and np.array_equal(half.astype(np.float32), t)
-            kept[key] = half if exact else t
-        save_file(kept, weights, metadata={"format": "pt"})
-        weights.chmod(0o644)
-        size = sum(f.stat().st_size for f in folder.iterdir())
-        print(f"{name}: {json.loads((folder / 'config.json').read_text())['architectures'][0]}, {size} bytes")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", default=NAMES, help="only these")
+    parser.add_argument("--out", type=pathlib.Path, default=OUT)
+    args = parser.parse_args()
+    for name in args.names:
+        save(name, args.out / name)
 
 
 if __name__ == "__main__":

@@ -643,6 +643,7 @@ constexpr Option kConvert[] = {
      .help = "What matrices are stored as: f32, f16, bf16, q8_0, q4_k_m, ...; norms and biases are f32"},
     kSplit,
     kQuantizeThreads,
+    {.name = "dry-run", .help = "Check the folder and show what would be written, without writing"},
     {.name = "list", .help = "List the models that can be converted"},
     {.name = "json", .help = "Print one JSON object about what was written"},
 };

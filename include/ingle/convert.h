@@ -14,18 +14,27 @@ namespace ingle {
 
 struct ConvertOptions {
   // Of the matrices: one of encodable_types(). Norms, biases and the like are f32; rows that are not whole blocks of
-  // the type get something wider.
+  // the type get something wider, and experts that the folder has in MXFP4 stay as they are.
   std::string type = "f16";
   uint64_t max_shard_bytes = 0;  // 0: one file; else PATH-00001-of-0000N.gguf, each with so many at most
   int threads = 0;               // 0: one per processor
+  bool dry_run = false;          // check everything, write nothing
   std::function<bool(double fraction)> progress;  // 0..1 while writing; returning false cancels
 };
 
-struct ConvertReport {
-  std::string architecture;  // as in the file: "qwen3"
-  int64_t tensors = 0, parameters = 0;
-  std::vector<std::filesystem::path> files;
+struct ConvertedTensor {
+  std::string name, shape, type;
   uint64_t bytes = 0;
+};
+
+struct ConvertReport {
+  std::string architecture;              // as in the file: "qwen3"
+  std::vector<ConvertedTensor> tensors;  // in the file's order
+  int64_t parameters = 0;
+  int64_t left_out = 0;  // tensors of other parts of the model: what it sees or hears with, layers that only draft
+  std::vector<std::string> notes;            // what the folder says and a file has no place for, a line each
+  std::vector<std::filesystem::path> files;  // none after a dry run
+  uint64_t bytes = 0;                        // of the files; after a dry run of the tensors
 };
 
 // Takes the memory of a few rows of a tensor, and no more. Names, shapes and settings are all checked before anything

@@ -108,12 +108,51 @@ Rows numbers(std::vector<float> values) {
   return {Shape{n}, [kept](int64_t, int64_t, float* out) { std::ranges::copy(*kept, out); }, {}};
 }
 
+Rows filled_up(Rows rows, int64_t count) {
+  const int64_t has = rows.shape[0];
+  if (has >= count) return rows;
+  const Shape shape{count, rows.shape.columns()};
+  return rearranged(std::move(rows), shape, [has](int64_t row) { return row < has ? row : 0; });
+}
+
+Rows transposed(Rows elements, const Columns& c) {
+  if (c.matrices < 1 || c.rows < 1 || c.columns < c.step ||
+      (c.matrices - 1) * c.apart + c.rows * c.columns > elements.shape.rows())
+    throw_error(ErrorCode::kInvalidFile, "tensor {} has {} numbers, {} matrices of {} by {} are wanted of it",
+                elements.sources.front()->name, elements.shape.rows(), c.matrices, c.rows, c.columns);
+  const int64_t each = c.columns / c.step;
+  return {Shape{c.matrices, each, c.rows},
+          [read = std::move(elements.read), c, each](int64_t first, int64_t count, float* out) {
+            std::vector<float> run;
+            while (count > 0) {
+              const int64_t n = std::min(count, each - first % each), length = (n - 1) * c.step + 1;
+              const int64_t start = first / each * c.apart + c.first + first % each * c.step;
+              run.resize(static_cast<size_t>(length));
+              for (int64_t row = 0; row < c.rows; ++row) {
+                read(start + row * c.columns, length, run.data());
+                for (int64_t i = 0; i < n; ++i) out[i * c.rows + row] = run[static_cast<size_t>(i * c.step)];
+              }
+              first += n;
+              count -= n;
+              out += n * c.rows;
+            }
+          },
+          std::move(elements.sources)};
+}
+
 Draft::Draft(const HfFolder& folder, std::string architecture)
     : folder_(folder), architecture_(std::move(architecture)) {
   set("general.architecture", gguf_value<std::string>(architecture_));
 }
 
-void Draft::set(std::string key, GgufValue value) { metadata.emplace_back(std::move(key), std::move(value)); }
+void Draft::set(std::string key, GgufValue value) {
+  const auto found = std::ranges::find(metadata, key, &std::pair<std::string, GgufValue>::first);
+  if (found != metadata.end()) {
+    found->second = std::move(value);
+  } else {
+    metadata.emplace_back(std::move(key), std::move(value));
+  }
+}
 
 void Draft::count(std::string_view key, int64_t value) {
   if (value < 0 || value > std::numeric_limits<uint32_t>::max())
@@ -127,16 +166,21 @@ void Draft::flag(std::string_view key, bool value) {
   set(fmt::format("{}.{}", architecture_, key), gguf_value<bool>(value));
 }
 
-Rows Draft::rows(std::string_view name) {
+const SafeTensor& Draft::take(std::string_view name) {
   const SafeTensor* tensor = folder_.find(name);
   if (!tensor) throw_error(ErrorCode::kInvalidFile, "{}: tensor {} is missing", folder_.path().native(), name);
-  if (!tensor->readable())
-    throw_error(ErrorCode::kUnsupported, "{}: tensor {} is of type {} (F32, F16, BF16 and F64 can be converted)",
-                folder_.path().native(), name, tensor->type);
   if (tensor->shape.rank == 0 || tensor->shape.elements() == 0)
     throw_error(ErrorCode::kInvalidFile, "{}: tensor {} has the shape {}", folder_.path().native(), name,
                 to_string(tensor->shape));
   taken_.insert(std::string(name));
+  return *tensor;
+}
+
+Rows Draft::rows(std::string_view name) {
+  const SafeTensor* tensor = &take(name);
+  if (!tensor->readable())
+    throw_error(ErrorCode::kUnsupported, "{}: tensor {} is of type {} (F32, F16, BF16 and F64 can be converted)",
+                folder_.path().native(), name, tensor->type);
   return {tensor->shape,
           [tensor, columns = tensor->shape.columns()](int64_t first, int64_t count, float* out) {
             tensor->read(first * columns, count * columns, out);
@@ -144,14 +188,35 @@ Rows Draft::rows(std::string_view name) {
           {tensor}};
 }
 
-void Draft::ignore_all(std::string_view prefix) {
+Rows Draft::elements(std::string_view name) {
+  Rows rows = this->rows(name);
+  const SafeTensor* tensor = rows.sources.front();
+  rows.shape = Shape{tensor->shape.elements(), 1};
+  rows.read = [tensor](int64_t first, int64_t count, float* out) { tensor->read(first, count, out); };
+  return rows;
+}
+
+const SafeTensor& Draft::bytes_of(std::string_view name) {
+  const SafeTensor& tensor = take(name);
+  if (tensor.type != "U8")
+    throw_error(ErrorCode::kInvalidFile, "{}: tensor {} is of type {}, it must be U8", folder_.path().native(), name,
+                tensor.type);
+  return tensor;
+}
+
+void Draft::leave_out(std::string_view prefix) {
   for (const std::string_view name : folder_.names())
-    if (name.starts_with(prefix)) ignore(name);
+    if (name.starts_with(prefix)) left_out += taken_.insert(std::string(name)).second;
 }
 
 void Draft::add(std::string name, Rows rows, DraftTensor::Storage storage) {
   if (rows.shape.rank == 1) storage = DraftTensor::Storage::kFloat;
-  tensors.push_back({std::move(name), std::move(rows), storage});
+  tensors.push_back({std::move(name), std::move(rows), storage, {}});
+}
+
+void Draft::add(std::string name, Shape shape, PackedRows packed, std::vector<const SafeTensor*> sources) {
+  tensors.push_back(
+      {std::move(name), {shape, {}, std::move(sources)}, DraftTensor::Storage::kMatrix, std::move(packed)});
 }
 
 void Draft::linear(std::string_view name, std::string_view part_name) {

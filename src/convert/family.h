@@ -13,6 +13,8 @@ struct HfFamily {
   std::string_view architecture;  // general.architecture
   // Adds everything but the tokenizer. Throws Error: kInvalidFile, kUnsupported (a setting that nothing here computes).
   void (*draft)(Draft& draft);
+  // The quant_method of its folders whose weights are kept as they are; "": those of none.
+  std::string_view keeps_quantized = "";
 };
 
 // nullptr when nobody knows it.

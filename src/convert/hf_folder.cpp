@@ -57,7 +57,7 @@ HfConfig language_config(json::object values, const std::string& file) {
   json::value* inner = values.if_contains("text_config");
   if (!inner || !inner->is_object()) return HfConfig(std::move(values), file);
   json::object text = std::move(inner->get_object());
-  for (const char* key : {"architectures", "tie_word_embeddings"}) {
+  for (const char* key : {"architectures", "tie_word_embeddings", "quantization_config"}) {
     const json::value* outer = values.if_contains(key);
     if (outer && !text.contains(key)) text[key] = *outer;
   }

@@ -30,12 +30,28 @@ void add_templates(Draft& draft, const HfFolder& folder) {
     draft.set("tokenizer.chat_template." + name, gguf_value<std::string>(read_template(folder.path(), name).text));
 }
 
+// Weights that somebody quantised before are kept or refused, never guessed at.
+void check_quantized(const HfFolder& folder, const HfFamily& family) {
+  const std::optional<HfConfig> c = folder.config().object("quantization_config");
+  if (!c) return;
+  const std::string method = c->text("quant_method", "");
+  if (!method.empty() && method == family.keeps_quantized) return;
+  const std::string bits = c->has("bits") ? fmt::format(", {} bits", c->integer("bits")) : "";
+  throw_error(
+      ErrorCode::kUnsupported,
+      "{}: the weights are quantised (quant_method \"{}\"{}), which is not read{}; convert the folder they were "
+      "made from",
+      folder.path().native(), method, bits,
+      family.keeps_quantized.empty() ? "" : fmt::format(" (but \"{}\" is)", family.keeps_quantized));
+}
+
 Draft draft_of(const HfFolder& folder) {
   const HfFamily* family = find_hf_family(folder.architecture());
   if (family == nullptr) {
     throw_error(ErrorCode::kUnsupported, "{}: \"{}\" cannot be converted; known are {}", folder.config().file(),
                 folder.architecture(), fmt::join(hf_family_names(), ", "));
   }
+  check_quantized(folder, *family);
   Draft draft(folder, std::string(family->architecture));
   family->draft(draft);
   draft.finish();
@@ -59,6 +75,18 @@ ModelShape shape_of(const Draft& draft) {
   return shape;
 }
 
+std::vector<DType> types_of(const Draft& draft, const std::string& type) {
+  std::vector<DType> types = choose_types(shape_of(draft), type);
+  for (size_t i = 0; i < types.size(); ++i)
+    if (const auto& packed = draft.tensors[i].packed) types[i] = packed->type;
+  return types;
+}
+
+uint32_t file_type_of(const Draft& draft, const std::string& type) {
+  const auto packed = std::ranges::find_if(draft.tensors, [](const DraftTensor& t) { return t.packed.has_value(); });
+  return packed != draft.tensors.end() ? file_type_number(packed->packed->type) : file_type_number(type);
+}
+
 // Plans a model from the draft: whatever is missing, too much or of another shape is an error that names it.
 void check(const Draft& draft, const std::vector<DType>& types, const std::string& name) {
   GgufRecipe recipe{.name = name, .metadata = draft.metadata, .tensors = {}, .fill = {}};
@@ -73,6 +101,23 @@ void check(const Draft& draft, const std::vector<DType>& types, const std::strin
   if (!unused.empty()) throw Error(ErrorCode::kInternal, unused);
 }
 
+ConvertReport report_of(const Draft& draft, const std::vector<DType>& types) {
+  ConvertReport report{.architecture = draft.architecture(),
+                       .tensors = {},
+                       .left_out = draft.left_out,
+                       .notes = draft.notes,
+                       .files = {}};
+  for (size_t i = 0; i < types.size(); ++i) {
+    const Shape& shape = draft.tensors[i].rows.shape;
+    const Format& format = format_of(types[i]);
+    const uint64_t bytes = format.row_bytes(shape.columns()) * static_cast<uint64_t>(shape.rows());
+    report.tensors.push_back({draft.tensors[i].name, to_string(shape), lower_case(format.name), bytes});
+    report.parameters += shape.elements();
+    report.bytes += bytes;
+  }
+  return report;
+}
+
 }  // namespace
 
 std::vector<std::string> convertible_models() {
@@ -84,38 +129,42 @@ ConvertReport convert_folder(const std::filesystem::path& path, const std::files
                              const ConvertOptions& options) {
   const HfFolder folder = HfFolder::open(path);
   Draft draft = draft_of(folder);
-  const std::vector<DType> types = choose_types(shape_of(draft), options.type);
+  const std::vector<DType> types = types_of(draft, options.type);
   draft.set("general.quantization_version", gguf_value<uint32_t>(2));
-  draft.set("general.file_type", gguf_value<uint32_t>(file_type_number(options.type)));
+  draft.set("general.file_type", gguf_value<uint32_t>(file_type_of(draft, options.type)));
   check(draft, types, path.native());
 
+  ConvertReport report = report_of(draft, types);
+  if (options.dry_run) return report;
   GgufWriter writer(target, {.max_shard_bytes = options.max_shard_bytes});
   for (const auto& [key, value] : draft.metadata) writer.set(key, value);
   RowEncoder encoder(options.threads);
-  ConvertReport report{.architecture = draft.architecture(), .tensors = static_cast<int64_t>(draft.tensors.size())};
-  double all = 0, done = 0;
-  for (const DraftTensor& tensor : draft.tensors) {
-    report.parameters += tensor.rows.shape.elements();
-    all += static_cast<double>(tensor.rows.shape.elements());
-  }
+  double done = 0;
   std::vector<std::byte> buffer;
   for (size_t i = 0; i < draft.tensors.size(); ++i) {
-    const Rows& rows = draft.tensors[i].rows;
-    writer.add_tensor(draft.tensors[i].name, types[i], rows.shape, [&, i](const GgufWriter::Sink& write) {
+    const DraftTensor& tensor = draft.tensors[i];
+    const Rows& rows = tensor.rows;
+    writer.add_tensor(tensor.name, types[i], rows.shape, [&, i](const GgufWriter::Sink& write) {
       const int64_t columns = rows.shape.columns();
       const int64_t piece = rows_at_once(columns);
       for (int64_t row = 0; row < rows.shape.rows(); row += piece) {
         const int64_t count = std::min(piece, rows.shape.rows() - row);
-        encoder.encode(rows.read, format_of(types[i]), columns, row, count, nullptr, buffer);
+        if (tensor.packed) {
+          buffer.resize(format_of(types[i]).row_bytes(columns) * static_cast<size_t>(count));
+          tensor.packed->read(row, count, buffer.data());
+        } else {
+          encoder.encode(rows.read, format_of(types[i]), columns, row, count, nullptr, buffer);
+        }
         write(buffer);
         done += static_cast<double>(count * columns);
-        if (options.progress && !options.progress(done / all))
+        if (options.progress && !options.progress(done / static_cast<double>(report.parameters)))
           throw_error(ErrorCode::kCancelled, "{}: cancelled", target.native());
       }
       for (const SafeTensor* source : rows.sources) folder.drop(*source);
     });
   }
   report.files = writer.finish();
+  report.bytes = 0;
   for (const std::filesystem::path& file : report.files) report.bytes += std::filesystem::file_size(file);
   return report;
 }

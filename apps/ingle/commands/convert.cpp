@@ -9,46 +9,75 @@
 #include "apps/ingle/progress.h"
 #include "apps/ingle/setup.h"
 #include "apps/ingle/signals.h"
+#include "apps/ingle/table.h"
 #include "apps/ingle/terminal.h"
 #include "apps/ingle/utf8.h"
 
 namespace ingle::app {
 namespace {
 
+std::string as_json(const ConvertReport& report) {
+  boost::json::array files, tensors;
+  for (const auto& path : report.files) files.push_back(boost::json::value(to_valid_utf8(path.string())));
+  for (const ConvertedTensor& t : report.tensors)
+    tensors.push_back(
+        boost::json::object{{"name", to_valid_utf8(t.name)}, {"shape", t.shape}, {"type", t.type}, {"bytes", t.bytes}});
+  return json_text(boost::json::object{{"architecture", report.architecture},
+                                       {"tensors", std::move(tensors)},
+                                       {"parameters", report.parameters},
+                                       {"left_out", report.left_out},
+                                       {"notes", boost::json::value_from(report.notes)},
+                                       {"bytes", report.bytes},
+                                       {"files", std::move(files)}}) +
+         "\n";
+}
+
+std::string as_table(const ConvertReport& report) {
+  Table table({"tensor", "shape", "type", "size"}, 3);
+  for (const ConvertedTensor& t : report.tensors)
+    table.add({printable(t.name), t.shape, t.type, format_bytes(static_cast<double>(t.bytes))});
+  return table.text();
+}
+
+void print(const ConvertReport& report, bool with_tensors) {
+  if (with_tensors) put("{}\n", as_table(report));
+  put("{}: {} tensors, {} parameters, {}{}\n", report.architecture, report.tensors.size(),
+      format_count(static_cast<double>(report.parameters)), format_bytes(static_cast<double>(report.bytes)),
+      report.files.size() > 1 ? fmt::format(" in {} files", report.files.size()) : "");
+  if (report.left_out > 0)
+    put("left out: {} tensors that are not the language model's (vision, sound, drafting)\n", report.left_out);
+  for (const std::string& note : report.notes) put("note: {}\n", printable(note));
+}
+
 int convert(const Arguments& arguments) {
   if (arguments.flag("list")) {
     for (const std::string& name : convertible_models()) put("{}\n", name);
     return kSuccess;
   }
+  const bool dry_run = arguments.flag("dry-run");
   const std::optional<std::string> folder = arguments.positional(0), file = arguments.positional(1);
-  if (!folder || !file)
+  if (!folder || (!file && !dry_run))
     fail(ErrorCode::kInvalidArgument, "what is missing is {}: ingle convert FOLDER FILE (see: ingle convert --help)",
          folder ? "the file to write" : "the model's folder and the file to write");
-  Progress progress("writing " + printable(*file));
-  const uint64_t shard_bytes =
-      arguments.given("split") ? static_cast<uint64_t>(arguments.integer("split")) * 1'000'000 : 0;
-  const ConvertReport report =
-      convert_folder(*folder, *file,
-                     {.type = arguments.text("type"),
-                      .max_shard_bytes = shard_bytes,
-                      .threads = arguments.given("threads") ? static_cast<int>(arguments.integer("threads")) : 0,
-                      .progress = [&](double fraction) {
-                        progress.update(fraction);
-                        return !interrupted();
-                      }});
-  progress.finish(fmt::format("wrote {} in {}", printable(*file), format_seconds(progress.seconds())));
-  if (arguments.flag("json")) {
-    boost::json::array files;
-    for (const auto& path : report.files) files.push_back(boost::json::value(to_valid_utf8(path.string())));
-    put("{}\n", json_text(boost::json::object{{"architecture", report.architecture},
-                                              {"tensors", report.tensors},
-                                              {"parameters", report.parameters},
-                                              {"bytes", report.bytes},
-                                              {"files", std::move(files)}}));
+  ConvertOptions options{.type = arguments.text("type"), .dry_run = dry_run};
+  if (arguments.given("split")) options.max_shard_bytes = static_cast<uint64_t>(arguments.integer("split")) * 1'000'000;
+  if (arguments.given("threads")) options.threads = static_cast<int>(arguments.integer("threads"));
+  ConvertReport report;
+  if (dry_run) {
+    report = convert_folder(*folder, "", options);
   } else {
-    put("{}: {} tensors, {} parameters, {}{}\n", report.architecture, report.tensors,
-        format_count(static_cast<double>(report.parameters)), format_bytes(static_cast<double>(report.bytes)),
-        report.files.size() > 1 ? fmt::format(" in {} files", report.files.size()) : "");
+    Progress progress("writing " + printable(*file));
+    options.progress = [&](double fraction) {
+      progress.update(fraction);
+      return !interrupted();
+    };
+    report = convert_folder(*folder, *file, options);
+    progress.finish(fmt::format("wrote {} in {}", printable(*file), format_seconds(progress.seconds())));
+  }
+  if (arguments.flag("json")) {
+    write_stdout(as_json(report));
+  } else {
+    print(report, dry_run);
   }
   return kSuccess;
 }
@@ -60,14 +89,16 @@ Command convert_command() {
       {.name = "convert",
        .summary = "make a GGUF file of a model's Hugging Face folder",
        .description =
-           "The folder has config.json, the weights as safetensors, tokenizer.json and what goes with them. Every "
-           "tensor's name and shape is checked before anything is written: one that is missing, or that the model "
-           "has no place for, is an error. Memory holds a few rows of one tensor at a time.",
+           "The folder has config.json, the weights as safetensors, tokenizer.json or tokenizer.model, and what goes "
+           "with them. Every tensor's name and shape is checked before anything is written: one that is missing, or "
+           "that the model has no place for, is an error. Of a model that also sees or hears the language model is "
+           "taken. Memory holds a few rows of one tensor at a time.",
        .positionals = {{.name = "FOLDER", .help = "The model's folder", .kind = ValueKind::kDirectory},
                        {.name = "FILE", .help = "Where to write; replaced if it is there", .kind = ValueKind::kFile}},
        .groups = {&kConvertOptions, &kGeneralOptions},
        .examples = {{"ingle convert Qwen3-0.6B qwen3.gguf", "in f16"},
-                    {"ingle convert Qwen3-0.6B qwen3-q4.gguf --type q4_k_m", "quantised on the way"}}},
+                    {"ingle convert Qwen3-0.6B qwen3-q4.gguf --type q4_k_m", "quantised on the way"},
+                    {"ingle convert Qwen3-0.6B --dry-run", "only what would be written"}}},
       convert};
 }
 

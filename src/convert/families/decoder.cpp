@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -82,15 +83,15 @@ DecoderSizes decoder_keys(Draft& draft) {
   return sizes;
 }
 
-void rope_keys(Draft& draft, int64_t head_dim) {
+void rope_keys(Draft& draft, int64_t head_dim, const YarnRules& yarn) {
   const HfConfig& c = draft.config();
   // Newer files keep everything in rope_parameters; older ones the rest in rope_scaling, and the base outside.
   std::optional<HfConfig> rope = c.object("rope_parameters");
   if (!rope) rope = c.object("rope_scaling");
-  rope_keys(draft, head_dim, rope ? *rope : HfConfig({}, c.file()));
+  rope_keys(draft, head_dim, rope ? *rope : HfConfig({}, c.file()), yarn);
 }
 
-void rope_keys(Draft& draft, int64_t head_dim, const HfConfig& rope) {
+void rope_keys(Draft& draft, int64_t head_dim, const HfConfig& rope, const YarnRules& yarn) {
   const HfConfig& c = draft.config();
   const double base = rope.number("rope_theta", c.number("rope_theta", 10000));
   const double turning = rope.number("partial_rotary_factor", c.number("partial_rotary_factor", 1));
@@ -115,10 +116,38 @@ void rope_keys(Draft& draft, int64_t head_dim, const HfConfig& rope) {
               rope.integer("original_max_position_embeddings", c.integer("max_position_embeddings")));
   if (rope.has("beta_fast")) draft.real("rope.scaling.yarn_beta_fast", rope.number("beta_fast"));
   if (rope.has("beta_slow")) draft.real("rope.scaling.yarn_beta_slow", rope.number("beta_slow"));
+  if (type == "yarn" && rope.flag("truncate", true) != yarn.whole_pairs)
+    rope.refuse("truncate", yarn.whole_pairs ? "true" : "false");
+  if (yarn.scales_scores && rope.has("mscale_all_dim")) {
+    const double all = rope.number("mscale_all_dim");
+    if (rope.number("mscale", all) != all) rope.refuse("mscale", "the same as mscale_all_dim");
+    draft.real("rope.scaling.yarn_log_multiplier", 0.1 * all);
+  }
   for (const char* key : {"attention_factor", "mscale", "mscale_all_dim"})
-    if (rope.has(key))
+    if (rope.has(key) && !(yarn.scales_scores && rope.has("mscale_all_dim")))
       throw_error(ErrorCode::kUnsupported, "{}: \"{}\" has no place in a {} file", rope.file(), key,
                   draft.architecture());
+}
+
+std::vector<bool> sliding_layers(const HfConfig& c) {
+  const std::vector<std::string> types = c.texts("layer_types");
+  if (types.empty()) return {};
+  if (static_cast<int64_t>(types.size()) != c.integer("num_hidden_layers"))
+    c.refuse("layer_types", "as long as num_hidden_layers");
+  std::vector<bool> slides;
+  for (const std::string& type : types) {
+    slides.push_back(type == "sliding_attention");
+    if (!slides.back() && type != "full_attention")
+      c.refuse("layer_types", "a list of sliding_attention and full_attention");
+  }
+  return slides;
+}
+
+int64_t period_of(const std::vector<bool>& slides) {
+  const auto period = std::ranges::find(slides, false) - slides.begin() + 1;
+  for (size_t i = 0; i < slides.size(); ++i)
+    if (slides[i] != (static_cast<int64_t>(i) % period != period - 1)) return 0;
+  return period;
 }
 
 std::string decoder_prefix(const Draft& draft) {
@@ -130,14 +159,70 @@ std::string decoder_prefix(const Draft& draft) {
 std::string layer_part(const std::string& prefix, int64_t layer) { return fmt::format("{}layers.{}.", prefix, layer); }
 std::string block_part(int64_t layer) { return fmt::format("blk.{}.", layer); }
 
+void linears(Draft& draft, const std::string& from, const std::string& to, std::span<const LinearName> names) {
+  for (const LinearName& name : names) draft.linear(to + name.to, from + name.from);
+}
+
+void gate_and_up(Draft& draft, const std::string& name, const std::string& gate, const std::string& up) {
+  const Rows both = draft.rows(name);
+  const int64_t rows = both.shape.rank < 2 ? 1 : both.shape[both.shape.rank - 2];
+  if (rows % 2 != 0)
+    throw_error(ErrorCode::kInvalidFile, "tensor {} has the shape {}, no halves", name, to_string(both.shape));
+  draft.add(gate, part(both, 0, rows / 2));
+  draft.add(up, part(both, rows / 2, rows / 2));
+}
+
+void experts(Draft& draft, const std::string& from, const std::string& to, int64_t count,
+             const std::array<const char*, 3>& names) {
+  if (draft.has(from + "experts.gate_up_proj")) {
+    gate_and_up(draft, from + "experts.gate_up_proj", to + "ffn_gate_exps.weight", to + "ffn_up_exps.weight");
+    draft.add(to + "ffn_down_exps.weight", draft.rows(from + "experts.down_proj"));
+    return;
+  }
+  constexpr std::array<const char*, 3> kTo{"ffn_gate_exps", "ffn_up_exps", "ffn_down_exps"};
+  for (size_t i = 0; i < kTo.size(); ++i) {
+    std::vector<Rows> all;
+    for (int64_t e = 0; e < count; ++e) {
+      const std::string name = fmt::format("{}experts.{}.{}.weight", from, e, names[i]);
+      all.push_back(draft.rows(name));
+      if (all.back().shape != all.front().shape)
+        throw_error(ErrorCode::kInvalidFile, "tensor {} has the shape {}, that of the first expert {}", name,
+                    to_string(all.back().shape), to_string(all.front().shape));
+    }
+    draft.add(fmt::format("{}{}.weight", to, kTo[i]), stacked(std::move(all)));
+  }
+}
+
+void router(Draft& draft, const std::string& to, const std::string& from) {
+  draft.add(to + "ffn_gate_inp.weight", draft.rows(from), DraftTensor::Storage::kFloat);
+}
+
+void per_layer_embeddings(Draft& draft, const std::string& prefix) {
+  // Tokens beyond it, of images and sounds, count as the first one there.
+  const int64_t vocab = draft.config().integer("vocab_size");
+  draft.linear("per_layer_token_embd", prefix + "embed_tokens_per_layer",
+               [&](Rows rows) { return filled_up(std::move(rows), vocab); });
+  draft.linear("per_layer_model_proj", prefix + "per_layer_model_projection");
+  draft.linear("per_layer_proj_norm", prefix + "per_layer_projection_norm");
+}
+
+void leave_out_towers(Draft& draft) {
+  for (const char* inside : {"", "model."})
+    for (const char* tower :
+         {"vision_tower.", "vision_model.", "multi_modal_projector.", "embed_vision.", "audio_tower.", "embed_audio."})
+      draft.leave_out(fmt::format("{}{}", inside, tower));
+}
+
 void embedding_and_output(Draft& draft, const std::string& prefix, float norm_less) {
   draft.linear("token_embd", prefix + "embed_tokens");
   draft.linear("output_norm", prefix + "norm",
                [&](Rows rows) { return norm_less == 0 ? rows : plus(std::move(rows), norm_less); });
-  if (!draft.config().flag("tie_word_embeddings", false)) {
-    draft.linear("output", "lm_head");
+  const std::string head = draft.has("language_model.lm_head.weight") ? "language_model.lm_head" : "lm_head";
+  const std::string weight = head + ".weight";
+  if (draft.config().flag("tie_word_embeddings", !draft.has(weight))) {
+    draft.ignore(weight);  // the embedding once more, in some files
   } else {
-    draft.ignore("lm_head.weight");  // the embedding once more, in some files
+    draft.linear("output", head);
   }
 }
 

@@ -11,8 +11,6 @@
 namespace ingle {
 namespace {
 
-using Storage = DraftTensor::Storage;
-
 struct Layer {
   bool slides;
   int64_t head_dim, kv_heads, d_ff;
@@ -72,11 +70,6 @@ Rope read_rope(const HfConfig& c) {
   return {sliding->number("rope_theta"), full->number("rope_theta"), full->number("partial_rotary_factor", 0.25)};
 }
 
-template <class T>
-void per_layer(Draft& draft, std::string_view key, const std::vector<T>& values) {
-  draft.set(fmt::format("{}.{}", draft.architecture(), key), gguf_array<T>(values));
-}
-
 void metadata(Draft& draft, const Layers& layers) {
   const HfConfig& c = draft.config();
   const Rope rope = read_rope(c);
@@ -90,15 +83,15 @@ void metadata(Draft& draft, const Layers& layers) {
   draft.count("block_count", c.integer("num_hidden_layers"));
   draft.count("context_length", c.integer("max_position_embeddings"));
   draft.count("embedding_length", c.integer("hidden_size"));
-  per_layer(draft, "feed_forward_length", d_ff);
+  draft.per_layer("feed_forward_length", d_ff);
   draft.count("attention.head_count", c.integer("num_attention_heads"));
-  per_layer(draft, "attention.head_count_kv", kv_heads);
+  draft.per_layer("attention.head_count_kv", kv_heads);
   draft.count("attention.key_length", layers.global_dim);
   draft.count("attention.value_length", layers.global_dim);
   draft.count("attention.key_length_swa", layers.head_dim);
   draft.count("attention.value_length_swa", layers.head_dim);
   draft.count("attention.sliding_window", c.integer("sliding_window"));
-  per_layer(draft, "attention.sliding_window_pattern", slides);
+  draft.per_layer("attention.sliding_window_pattern", slides);
   draft.count("attention.shared_kv_layers", layers.shared);
   draft.real("attention.layer_norm_rms_epsilon", c.number("rms_norm_eps"));
   draft.count("embedding_length_per_layer_input", c.integer("hidden_size_per_layer_input", 0));
@@ -122,20 +115,20 @@ void metadata(Draft& draft, const Layers& layers) {
   draft.add("rope_freqs.weight", numbers(std::move(divisors)));
 }
 
-struct Name {
-  const char *to, *from;
-};
-
 void block(Draft& draft, const std::string& from, const std::string& to, bool reads_only) {
-  for (const Name& n :
-       {Name{"attn_norm", "input_layernorm"}, Name{"attn_q", "self_attn.q_proj"},
-        Name{"attn_q_norm", "self_attn.q_norm"}, Name{"attn_output", "self_attn.o_proj"},
-        Name{"post_attention_norm", "post_attention_layernorm"}, Name{"ffn_norm", "pre_feedforward_layernorm"},
-        Name{"ffn_gate", "mlp.gate_proj"}, Name{"ffn_up", "mlp.up_proj"}, Name{"ffn_down", "mlp.down_proj"},
-        Name{"post_ffw_norm", "post_feedforward_layernorm"}})
-    draft.linear(to + n.to, from + n.from);
-  for (const Name& n : {Name{"attn_k", "self_attn.k_proj"}, Name{"attn_k_norm", "self_attn.k_norm"},
-                        Name{"attn_v", "self_attn.v_proj"}}) {
+  static constexpr LinearName kNames[] = {{"attn_norm", "input_layernorm"},
+                                          {"attn_q", "self_attn.q_proj"},
+                                          {"attn_q_norm", "self_attn.q_norm"},
+                                          {"attn_output", "self_attn.o_proj"},
+                                          {"post_attention_norm", "post_attention_layernorm"},
+                                          {"ffn_norm", "pre_feedforward_layernorm"},
+                                          {"ffn_gate", "mlp.gate_proj"},
+                                          {"ffn_up", "mlp.up_proj"},
+                                          {"ffn_down", "mlp.down_proj"},
+                                          {"post_ffw_norm", "post_feedforward_layernorm"}};
+  linears(draft, from, to, kNames);
+  for (const LinearName& n : {LinearName{"attn_k", "self_attn.k_proj"}, LinearName{"attn_k_norm", "self_attn.k_norm"},
+                              LinearName{"attn_v", "self_attn.v_proj"}}) {
     const std::string name = from + n.from;
     if (reads_only) {
       draft.ignore(name + ".weight");  // published files hold them although nobody may use them
@@ -146,16 +139,16 @@ void block(Draft& draft, const std::string& from, const std::string& to, bool re
   if (draft.has(from + "layer_scalar")) draft.add(to + "layer_output_scale.weight", draft.rows(from + "layer_scalar"));
 }
 
-void experts(Draft& draft, const std::string& from, const std::string& to) {
-  draft.add(to + "ffn_gate_inp.weight", draft.rows(from + "router.proj.weight"), Storage::kFloat);
+void experts_beside(Draft& draft, const std::string& from, const std::string& to) {
+  router(draft, to, from + "router.proj.weight");
   draft.add(to + "ffn_gate_inp.scale", draft.rows(from + "router.scale"));
   draft.add(to + "ffn_gate_up_exps.weight", draft.rows(from + "experts.gate_up_proj"));
   draft.add(to + "ffn_down_exps.weight", draft.rows(from + "experts.down_proj"));
   draft.add(to + "ffn_down_exps.scale", draft.rows(from + "router.per_expert_scale"));
-  for (const Name& n :
-       {Name{"pre_ffw_norm_2", "pre_feedforward_layernorm_2"}, Name{"post_ffw_norm_1", "post_feedforward_layernorm_1"},
-        Name{"post_ffw_norm_2", "post_feedforward_layernorm_2"}})
-    draft.linear(to + n.to, from + n.from);
+  static constexpr LinearName kNorms[] = {{"pre_ffw_norm_2", "pre_feedforward_layernorm_2"},
+                                          {"post_ffw_norm_1", "post_feedforward_layernorm_1"},
+                                          {"post_ffw_norm_2", "post_feedforward_layernorm_2"}};
+  linears(draft, from, to, kNorms);
 }
 
 void gemma4(Draft& draft) {
@@ -167,24 +160,15 @@ void gemma4(Draft& draft) {
   const std::string prefix = decoder_prefix(draft);
   embedding_and_output(draft, prefix);
   const bool per_layer_inputs = c.integer("hidden_size_per_layer_input", 0) > 0;
-  if (per_layer_inputs) {
-    draft.linear("per_layer_token_embd", prefix + "embed_tokens_per_layer");
-    draft.linear("per_layer_model_proj", prefix + "per_layer_model_projection");
-    draft.linear("per_layer_proj_norm", prefix + "per_layer_projection_norm");
-  }
+  if (per_layer_inputs) per_layer_embeddings(draft, prefix);
   const auto count = static_cast<int64_t>(layers.all.size());
   for (int64_t i = 0; i < count; ++i) {
     const std::string from = layer_part(prefix, i), to = block_part(i);
     block(draft, from, to, i >= count - layers.shared);
-    if (per_layer_inputs)
-      for (const Name& n : {Name{"inp_gate", "per_layer_input_gate"}, Name{"proj", "per_layer_projection"},
-                            Name{"post_norm", "post_per_layer_input_norm"}})
-        draft.linear(to + n.to, from + n.from);
-    if (c.flag("enable_moe_block", false)) experts(draft, from, to);
+    if (per_layer_inputs) linears(draft, from, to, kPerLayerInputs);
+    if (c.flag("enable_moe_block", false)) experts_beside(draft, from, to);
   }
-  // Eyes and ears are other files' matter.
-  for (const char* tower : {"model.vision_tower.", "model.embed_vision.", "model.audio_tower.", "model.embed_audio."})
-    draft.ignore_all(tower);
+  leave_out_towers(draft);
 }
 
 }  // namespace

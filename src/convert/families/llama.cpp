@@ -93,42 +93,6 @@ void add_part(Draft& draft, const Part& part, const std::string& from, const std
   draft.linear(to + part.to, from + part.from, change);
 }
 
-// The gate's rows before up's, of one matrix or of each expert's.
-void gate_and_up(Draft& draft, const std::string& name, const std::string& gate, const std::string& up) {
-  const Rows both = draft.rows(name);
-  const int64_t rows = both.shape.rank < 2 ? 1 : both.shape[both.shape.rank - 2];
-  if (rows % 2 != 0)
-    throw_error(ErrorCode::kInvalidFile, "tensor {} has the shape {}, no halves", name, to_string(both.shape));
-  draft.add(gate, part(both, 0, rows / 2));
-  draft.add(up, part(both, rows / 2, rows / 2));
-}
-
-// One tensor for each expert, by three names, or all of them in one.
-void experts(Draft& draft, const std::string& from, const std::string& to, int64_t count,
-             const std::array<const char*, 3>& names) {
-  if (draft.has(from + "experts.gate_up_proj")) {
-    gate_and_up(draft, from + "experts.gate_up_proj", to + "ffn_gate_exps.weight", to + "ffn_up_exps.weight");
-    draft.add(to + "ffn_down_exps.weight", draft.rows(from + "experts.down_proj"));
-    return;
-  }
-  constexpr std::array<const char*, 3> kTo{"ffn_gate_exps", "ffn_up_exps", "ffn_down_exps"};
-  for (size_t i = 0; i < kTo.size(); ++i) {
-    std::vector<Rows> all;
-    for (int64_t e = 0; e < count; ++e) {
-      const std::string name = fmt::format("{}experts.{}.{}.weight", from, e, names[i]);
-      all.push_back(draft.rows(name));
-      if (all.back().shape != all.front().shape)
-        throw_error(ErrorCode::kInvalidFile, "tensor {} has the shape {}, that of the first expert {}", name,
-                    to_string(all.back().shape), to_string(all.front().shape));
-    }
-    draft.add(fmt::format("{}{}.weight", to, kTo[i]), stacked(std::move(all)));
-  }
-}
-
-void router(Draft& draft, const std::string& to, const std::string& from) {
-  draft.add(to + "ffn_gate_inp.weight", draft.rows(from), Storage::kFloat);
-}
-
 // Embedding, output, and in every layer the parts; `rest` adds what is not in the list.
 template <class Rest>
 void layers_and(Draft& draft, const DecoderSizes& sizes, std::span<const Part> parts, Rest rest, float norm_less = 0) {
@@ -156,20 +120,30 @@ void must_be(const HfConfig& c, std::string_view key, std::string_view usual) {
   if (c.text(key, usual) != usual) c.refuse(key, usual);
 }
 
-// Qwen's files name a window that only counts when another setting says so.
-int64_t window_of(const HfConfig& c) {
-  return c.has("sliding_window") && c.flag("use_sliding_window", true) ? c.integer("sliding_window") : 0;
-}
-
-void window_key(Draft& draft) {
-  if (const int64_t window = window_of(draft.config()); window > 0) draft.count("attention.sliding_window", window);
+// A window, and which layers have it where not all do.
+void window_keys(Draft& draft) {
+  const HfConfig& c = draft.config();
+  std::vector<bool> slides = sliding_layers(c);
+  // Qwen's files name a window that only counts when another setting says so, and from some layer on.
+  if (!c.has("sliding_window") || !c.flag("use_sliding_window", true)) {
+    if (std::ranges::count(slides, true) > 0) c.refuse("sliding_window", "a number: there are sliding layers");
+    return;
+  }
+  if (slides.empty()) {
+    slides.assign(static_cast<size_t>(c.integer("num_hidden_layers")), true);
+    const int64_t full = std::clamp<int64_t>(c.integer("max_window_layers", 0), 0, std::ssize(slides));
+    std::fill_n(slides.begin(), full, false);
+  }
+  if (std::ranges::count(slides, true) == 0) return;
+  draft.count("attention.sliding_window", c.integer("sliding_window"));
+  if (std::ranges::count(slides, false) > 0) draft.per_layer("attention.sliding_window_pattern", slides);
 }
 
 void llama(Draft& draft) {
   const HfConfig& c = draft.config();
   must_be(c, "hidden_act", "silu");
   const DecoderSizes sizes = decoder_keys(draft);
-  window_key(draft);
+  window_keys(draft);
   rope_keys(draft, sizes.head_dim);
   const int64_t count = c.integer("num_local_experts", 0);
   if (count == 0) return layers(draft, sizes, kLlama, kMlp);
@@ -183,12 +157,18 @@ void llama(Draft& draft) {
   });
 }
 
+// A Mistral that also sees.
+void mistral3(Draft& draft) {
+  must_be(draft.config(), "model_type", "mistral");  // of the text part; Ministral 3 scales queries by their position
+  llama(draft);
+  leave_out_towers(draft);
+}
+
 void qwen(Draft& draft) {
   const HfConfig& c = draft.config();
   must_be(c, "hidden_act", "silu");
-  if (c.flag("use_sliding_window", false))
-    c.refuse("use_sliding_window", "false: layers of two kinds have no place in such a file");
   const DecoderSizes sizes = decoder_keys(draft);
+  if (c.flag("use_sliding_window", false)) window_keys(draft);
   rope_keys(draft, sizes.head_dim);
   const int64_t count = c.integer("num_experts", c.integer("num_local_experts", 0));
   if (count == 0) return layers(draft, sizes, kQwen, kMlp);
@@ -212,23 +192,12 @@ void qwen(Draft& draft) {
   });
 }
 
-// How many layers a pattern repeats after, the last of them full; 0: none of one kind.
-int64_t period_of(const std::vector<std::string>& types) {
-  const auto first = std::ranges::find(types, "full_attention");
-  const auto period = first - types.begin() + 1;
-  for (size_t i = 0; i < types.size(); ++i) {
-    const bool full = static_cast<int64_t>(i) % period == period - 1;
-    if (types[i] != (full ? "full_attention" : "sliding_attention")) return 0;
-  }
-  return period;
-}
-
 void gemma_keys(Draft& draft, const DecoderSizes& sizes, int64_t usual_period) {
   const HfConfig& c = draft.config();
   must_be(c, "hidden_activation", "gelu_pytorch_tanh");
   draft.count("attention.sliding_window", c.integer("sliding_window"));
-  if (const std::vector<std::string> types = c.texts("layer_types"); !types.empty()) {
-    const int64_t period = period_of(types);
+  if (const std::vector<bool> slides = sliding_layers(c); !slides.empty()) {
+    const int64_t period = period_of(slides);
     if (period == 0) c.refuse("layer_types", "a pattern that ends with full_attention and repeats");
     if (period != usual_period) draft.count("attention.sliding_window_pattern", period);
   }
@@ -265,16 +234,14 @@ void gemma3(Draft& draft) {
   }
   draft.real("rope.freq_base_swa", sliding ? sliding->number("rope_theta") : c.number("rope_local_base_freq", 10000));
   layers(draft, sizes, kGemma, kMlp, 1);
-  for (const char* tower :
-       {"vision_tower.", "model.vision_tower.", "multi_modal_projector.", "model.multi_modal_projector."})
-    draft.ignore_all(tower);
+  leave_out_towers(draft);
 }
 
 void phi3(Draft& draft) {
   const HfConfig& c = draft.config();
   must_be(c, "hidden_act", "silu");
   const DecoderSizes sizes = decoder_keys(draft);
-  window_key(draft);
+  window_keys(draft);
   rope_keys(draft, sizes.head_dim);
   layers(draft, sizes, kPhi, kFusedMlp);
 }
@@ -327,6 +294,8 @@ std::span<const HfFamily> llama_families() {
   static constexpr HfFamily kRows[] = {
       {"LlamaForCausalLM", "llama", llama},
       {"MistralForCausalLM", "llama", llama},
+      {"MinistralForCausalLM", "llama", llama},
+      {"Mistral3ForConditionalGeneration", "llama", mistral3},
       {"MixtralForCausalLM", "llama", llama},
       {"Qwen2ForCausalLM", "qwen2", qwen},
       {"Qwen2MoeForCausalLM", "qwen2moe", qwen},
