@@ -65,9 +65,9 @@ def train(folder, options):
                 file.write(f"{codes(source_text)}\t{codes(target)}\n")
         options["normalization_rule_tsv"] = path
     model = os.path.join(folder, "model")
-    arguments = dict(vocab_size=300, character_coverage=0.98, num_threads=1, minloglevel=2, hard_vocab_limit=False) | options
+    arguments = dict(model_type="unigram", vocab_size=300, character_coverage=0.98, num_threads=1, minloglevel=2, hard_vocab_limit=False) | options
     sentencepiece.set_random_generator_seed(1)
-    sentencepiece.SentencePieceTrainer.train(input=source, model_prefix=model, model_type="unigram", **arguments)
+    sentencepiece.SentencePieceTrainer.train(input=source, model_prefix=model, **arguments)
     proto = sentencepiece_model_pb2.ModelProto()
     with open(model + ".model", "rb") as file:
         proto.ParseFromString(file.read())

@@ -7,6 +7,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "convert/sentencepiece_vocabulary.h"
+#include "convert/tokens.h"
 #include "text/hf_description.h"
 #include "text/hf_encoder.h"
 #include "text/json_document.h"
@@ -38,15 +40,14 @@ bool has_type(const std::vector<JsonValue>& steps, std::string_view type) {
 }
 
 std::vector<int32_t> kinds_of(const HfDescription& d) {
-  constexpr int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;
-  std::vector<int32_t> kinds(d.tokens.size(), kNormal);
+  std::vector<int32_t> kinds(d.tokens.size(), kNormalToken);
   for (size_t i = 0; i < kinds.size(); ++i) {
-    if (d.tokens[i].empty()) kinds[i] = kUnused;
-    if (d.model.byte_fallback && parse_byte_token(d.tokens[i])) kinds[i] = kByte;
+    if (d.tokens[i].empty()) kinds[i] = kUnusedToken;
+    if (d.model.byte_fallback && parse_byte_token(d.tokens[i])) kinds[i] = kByteToken;
   }
   for (const HfAddedToken& token : d.added)
-    kinds[static_cast<size_t>(token.id)] = token.special ? kControl : kUserDefined;
-  if (d.model.unknown) kinds[static_cast<size_t>(*d.model.unknown)] = kUnknown;
+    kinds[static_cast<size_t>(token.id)] = token.special ? kControlToken : kUserDefinedToken;
+  if (d.model.unknown) kinds[static_cast<size_t>(*d.model.unknown)] = kUnknownToken;
   return kinds;
 }
 
@@ -152,46 +153,47 @@ void add_model(Draft& draft, HfDescription& d, JsonValue root) {
   }
 }
 
-void add_role(Draft& draft, const char* key, std::optional<TokenId> id) {
-  if (id) draft.set(fmt::format("tokenizer.ggml.{}_token_id", key), gguf_value<uint32_t>(static_cast<uint32_t>(*id)));
+void add_tokenizer_json(Draft& draft, const HfFolder& folder, std::string_view text, int64_t rows) {
+  const std::string config_text = folder.read("tokenizer_config.json").value_or("{}");
+  const JsonDocument json(text, kFile), config(config_text, "tokenizer_config.json");
+  HfDescription d = describe_tokenizer(json.root(), config.root());
+  std::vector<int32_t> kinds = kinds_of(d);
+  const size_t known = d.tokens.size(), wanted = std::max(known, static_cast<size_t>(rows));
+  d.tokens.resize(wanted);
+  d.model.scores.resize(wanted, 0);
+  add_model(draft, d, json.root());
+  d.tokens.resize(known);
+
+  Tokens tokens{.texts = std::move(d.tokens),
+                .kinds = std::move(kinds),
+                .bos = d.bos,
+                .eos = d.eos,
+                .padding = d.padding,
+                .unknown = d.model.unknown};
+  const auto or_mapped = [&](std::optional<TokenId>& id, const char* key) {
+    if (const auto named = id ? std::nullopt : token_of_role(folder, key)) {
+      const auto found = std::ranges::find(tokens.texts, *named);
+      if (found != tokens.texts.end()) id = static_cast<TokenId>(found - tokens.texts.begin());
+    }
+  };
+  or_mapped(tokens.bos, "bos_token");
+  or_mapped(tokens.eos, "eos_token");
+  or_mapped(tokens.padding, "pad_token");
+  if (!tokens.bos && !d.before.empty()) tokens.bos = d.before.front();
+  tokens.adds_bos = (tokens.bos && !d.before.empty() && d.before.front() == *tokens.bos) ||
+                    tokenizer_flag(folder, "add_bos_token", false);
+  tokens.adds_eos = (tokens.eos && !d.after.empty() && d.after.back() == *tokens.eos) ||
+                    tokenizer_flag(folder, "add_eos_token", false);
+  add_tokens(draft, folder, std::move(tokens), rows);
 }
 
 }  // namespace
 
 void add_vocabulary(Draft& draft, const HfFolder& folder, int64_t rows) {
-  const std::optional<std::string> text = folder.read(kFile);
-  if (!text) throw_error(ErrorCode::kNotFound, "{}: no {}", folder.path().native(), kFile);
-  const std::string config_text = folder.read("tokenizer_config.json").value_or("{}");
-  const JsonDocument json(*text, kFile), config(config_text, "tokenizer_config.json");
-  HfDescription d = describe_tokenizer(json.root(), config.root());
-  if (static_cast<int64_t>(d.tokens.size()) > rows)
-    throw_error(ErrorCode::kInvalidFile, "{}: {} tokens, the embedding has {} rows", kFile, d.tokens.size(), rows);
-
-  // Embeddings are often longer than the vocabulary.
-  std::vector<int32_t> kinds = kinds_of(d);
-  const size_t known = d.tokens.size();
-  d.tokens.resize(static_cast<size_t>(rows));
-  kinds.resize(d.tokens.size(), 5);
-  d.model.scores.resize(d.tokens.size(), 0);
-  add_model(draft, d, json.root());
-  for (size_t i = 0; i < d.tokens.size(); ++i)
-    if (d.tokens[i].empty()) d.tokens[i] = fmt::format("[PAD{}]", i);
-  draft.set("tokenizer.ggml.tokens", gguf_array<std::string>(d.tokens));
-  draft.set("tokenizer.ggml.token_type", gguf_array<int32_t>(kinds));
-
-  const std::optional<TokenId> bos = d.bos ? d.bos : d.before.empty() ? std::nullopt : std::optional(d.before.front());
-  add_role(draft, "bos", bos);
-  add_role(draft, "eos", d.eos);
-  add_role(draft, "padding", d.padding);
-  if (d.model.unknown && static_cast<size_t>(*d.model.unknown) < known) add_role(draft, "unknown", d.model.unknown);
-  const auto adds = [&](const char* setting, bool shown) {
-    const JsonValue given = config.root().find(setting);
-    return shown || (given && !given.is_null() && given.boolean());
-  };
-  draft.set("tokenizer.ggml.add_bos_token",
-            gguf_value<bool>(adds("add_bos_token", bos && !d.before.empty() && d.before.front() == *bos)));
-  draft.set("tokenizer.ggml.add_eos_token",
-            gguf_value<bool>(adds("add_eos_token", d.eos && !d.after.empty() && d.after.back() == *d.eos)));
+  if (const auto text = folder.read(kFile)) return add_tokenizer_json(draft, folder, *text, rows);
+  if (const auto model = folder.read("tokenizer.model"))
+    return add_sentencepiece_vocabulary(draft, folder, *model, rows);
+  throw_error(ErrorCode::kNotFound, "{}: no {} and no tokenizer.model", folder.path().native(), kFile);
 }
 
 }  // namespace ingle

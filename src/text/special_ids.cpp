@@ -140,4 +140,6 @@ SpecialIds find_special_ids(Vocabulary& v, const DefaultIds& defaults,
   return ids;
 }
 
+bool ends_generation(std::string_view text) noexcept { return std::ranges::count(kEndOfGeneration, text) > 0; }
+
 }  // namespace ingle

@@ -28,4 +28,7 @@ SpecialIds find_special_ids(Vocabulary& vocabulary, const DefaultIds& defaults,
                             const std::function<std::optional<TokenId>(std::string_view)>& find,
                             std::vector<std::string>& warnings);
 
+// Whether a token of this text ends a generation without the file's saying so.
+bool ends_generation(std::string_view text) noexcept;
+
 }  // namespace ingle
