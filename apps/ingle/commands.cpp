@@ -18,6 +18,7 @@ constexpr Command (*kCommands[])() = {
     [] { extern Command synth_command(); return synth_command(); },
     [] { extern Command convert_command(); return convert_command(); },
     [] { extern Command quantize_command(); return quantize_command(); },
+    [] { extern Command imatrix_command(); return imatrix_command(); },
     [] { extern Command tokenize_command(); return tokenize_command(); },
     [] { extern Command template_command(); return template_command(); },
     [] { extern Command doctor_command(); return doctor_command(); },

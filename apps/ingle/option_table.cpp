@@ -635,6 +635,48 @@ constexpr Option kQuantize[] = {
     {.name = "json", .help = "Print one JSON object"},
 };
 
+constexpr Option kImatrix[] = {
+    {.name = "file", .short_name = "f", .kind = kFile, .value_name = "FILE", .help = "Text to read; '-' reads stdin"},
+    {.name = "output",
+     .short_name = "o",
+     .kind = kFile,
+     .value_name = "FILE",
+     .fallback = "imatrix.gguf",
+     .help = "Where to write; replaced if it is there"},
+    {.name = "ctx-size",
+     .short_name = "c",
+     .kind = kInteger,
+     .value_name = "N",
+     .least = 8,
+     .most = kMostPositions,
+     .fallback = "512",
+     .help = "Window size: so many tokens are read together"},
+    {.name = "chunks",
+     .kind = kInteger,
+     .value_name = "N",
+     .least = -1,
+     .most = kMostPositions,
+     .fallback = "-1",
+     .fallback_note = "all",
+     .help = "Windows to read"},
+    {.name = "skip",
+     .kind = kInteger,
+     .value_name = "N",
+     .least = 0,
+     .most = kMostPositions,
+     .fallback = "0",
+     .help = "Windows to leave out at the beginning of the text: they were read before"},
+    {.name = "in",
+     .kind = kFile,
+     .value_name = "FILE",
+     .help = "Count what this file of an earlier run counted too; may be given several times",
+     .repeatable = true},
+    {.name = "output-matrix",
+     .help = "Also measure what comes into the output matrix, or into the token embedding where it is that"},
+    {.name = "json", .help = "Print one JSON object"},
+    kMicroBatchSize,
+};
+
 constexpr Option kConvert[] = {
     {.name = "type",
      .kind = kText,
@@ -669,6 +711,7 @@ const OptionGroup kScoreOptions{"Text and output", kScore};
 const OptionGroup kInspectOptions{"Output", kInspect};
 const OptionGroup kTokenizeOptions{"Text and output", kTokenize};
 const OptionGroup kQuantizeOptions{"File", kQuantize};
+const OptionGroup kImatrixOptions{"Importance", kImatrix};
 const OptionGroup kConvertOptions{"File", kConvert};
 const OptionGroup kTemplateOptions{"Conversation and output", kTemplate};
 

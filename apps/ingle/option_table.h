@@ -29,5 +29,6 @@ extern const OptionGroup kTokenizeOptions;
 extern const OptionGroup kTemplateOptions;
 extern const OptionGroup kConvertOptions;
 extern const OptionGroup kQuantizeOptions;
+extern const OptionGroup kImatrixOptions;
 
 }  // namespace ingle::app

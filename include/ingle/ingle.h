@@ -6,6 +6,7 @@
 #include "ingle/engine.h"
 #include "ingle/error.h"
 #include "ingle/generate.h"
+#include "ingle/importance.h"
 #include "ingle/inspect.h"
 #include "ingle/model.h"
 #include "ingle/prompt_template.h"

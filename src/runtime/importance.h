@@ -1,6 +1,4 @@
-// How much each input of a matrix matters: the mean square of what came in while a model read a text. In a GGUF file of
-// general.type "imatrix", for a tensor NAME: NAME.in_sum2, the sums of squares [experts, columns], and NAME.counts, how
-// many rows they are of [experts].
+// How much each input of a matrix matters: the mean square of what came in while a model read a text.
 #pragma once
 
 #include <filesystem>
@@ -9,14 +7,14 @@
 #include <unordered_map>
 #include <vector>
 
-#include "gguf/gguf.h"
+#include "tensor/tensor.h"
 
 namespace ingle {
 
 class Importance {
  public:
   Importance() = default;  // of nothing
-  // Throws what GgufFile::open does, and Error{kInvalidFile} for a file of something else, or numbers that are none.
+  // Throws what InputSums::open does.
   static Importance open(const std::filesystem::path& path);
 
   // Of a tensor's columns, one row for each matrix in it; empty where nothing is known. Throws Error{kInvalidFile} when
