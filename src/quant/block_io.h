@@ -42,9 +42,9 @@ Format block_format(DType type, std::string_view name, decltype(Format::decode) 
   return {type, name, Block::kElements, sizeof(Block), decode, encode, nullptr};
 }
 
-// The same for a format that is only read, and read as codes: kRead(block, group, codes).
+// The same for a format that is read as codes: kRead(block, group, codes).
 template <class Block, void (*kRead)(const Block&, int, Codes&) noexcept>
-Format coded_format(DType type, std::string_view name) noexcept {
+Format coded_format(DType type, std::string_view name, decltype(Format::encode) encode = nullptr) noexcept {
   static_assert(Block::kElements % 32 == 0 && alignof(Block) <= 2);
   const auto decode = [](const std::byte* src, float* dst, int64_t n) noexcept {
     decode_blocks<Block>(src, dst, n, [](const Block& block, float* y) {
@@ -58,7 +58,7 @@ Format coded_format(DType type, std::string_view name) noexcept {
   const auto read = [](const std::byte* block, int group, Codes& codes) noexcept {
     kRead(*reinterpret_cast<const Block*>(block), group, codes);
   };
-  return {type, name, Block::kElements, sizeof(Block), decode, nullptr, read};
+  return {type, name, Block::kElements, sizeof(Block), decode, encode, read};
 }
 
 // The low and the high half of a byte.

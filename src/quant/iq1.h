@@ -2,6 +2,7 @@
 // y = d * (2 * scale + 1) * (level + delta), delta = +-0.125.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace ingle {
@@ -24,5 +25,8 @@ struct BlockIQ1_M {
   uint8_t scales[8];
 };
 static_assert(sizeof(BlockIQ1_M) == 56 && alignof(BlockIQ1_M) == 1);
+
+void encode_iq1_s(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
+void encode_iq1_m(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
 
 }  // namespace ingle

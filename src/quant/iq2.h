@@ -3,6 +3,7 @@
 // whether signs are stored in full or as seven bits whose parity gives the eighth.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace ingle {
@@ -33,5 +34,9 @@ struct BlockIQ2_S {
   uint8_t scales[8];  // as in IQ2_XS
 };
 static_assert(sizeof(BlockIQ2_S) == 82 && alignof(BlockIQ2_S) == 2);
+
+void encode_iq2_xxs(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
+void encode_iq2_xs(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
+void encode_iq2_s(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
 
 }  // namespace ingle

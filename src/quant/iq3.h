@@ -1,6 +1,7 @@
 // IQ3_XXS, IQ3_S: magnitudes come four at a time from a codebook, signs lie beside them. y = +-db * level.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace ingle {
@@ -24,5 +25,8 @@ struct BlockIQ3_S {
   uint8_t scales[4];  // half byte g: scale of group g of 32, low half first
 };
 static_assert(sizeof(BlockIQ3_S) == 110 && alignof(BlockIQ3_S) == 2);
+
+void encode_iq3_xxs(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
+void encode_iq3_s(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
 
 }  // namespace ingle

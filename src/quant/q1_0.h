@@ -1,6 +1,7 @@
 // Q1_0, Q2_0: one and two bits an element with one scale a block and nothing else.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace ingle {
@@ -20,5 +21,8 @@ struct BlockQ2_0 {
   uint8_t qs[16];  // element j at bit 2 * (j % 4) of byte j / 4
 };
 static_assert(sizeof(BlockQ2_0) == 18 && alignof(BlockQ2_0) == 2);
+
+void encode_q1_0(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
+void encode_q2_0(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
 
 }  // namespace ingle

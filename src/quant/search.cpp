@@ -10,7 +10,7 @@ namespace ingle {
 namespace {
 
 // Most elements that ever share one search.
-constexpr int kMaxElements = 32;
+constexpr int kMaxElements = 64;
 
 // What the symmetric model is judged by: the best scale for given levels l is cross / square, its gain cross^2 /
 // square.

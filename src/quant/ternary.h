@@ -1,6 +1,7 @@
 // TQ1_0, TQ2_0: 256 numbers out of -1, 0, 1 with one scale, for models trained that way. y = d * (digit - 1).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace ingle {
@@ -26,5 +27,8 @@ struct BlockTQ2_0 {
   uint16_t d;  // f16
 };
 static_assert(sizeof(BlockTQ2_0) == 66 && alignof(BlockTQ2_0) == 2);
+
+void encode_tq1_0(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
+void encode_tq2_0(const float* src, std::byte* dst, int64_t n, const float* importance) noexcept;
 
 }  // namespace ingle

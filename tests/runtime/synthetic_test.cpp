@@ -212,8 +212,8 @@ TEST_F(SyntheticModel, WhatIsUnknownIsAnsweredWithWhatIsKnown) {
       message_of(ErrorCode::kInvalidArgument, [&] { open_synthetic(engine_, {.shape = "smollm"}); }).substr(0, 52),
       "there is no shape 'smollm'; known are smollm2-135m, ");
   const std::string types = message_of(ErrorCode::kInvalidArgument,
-                                       [&] { write_synthetic(path_, {.shape = "smollm2-135m", .type = "iq1_s"}); });
-  EXPECT_NE(types.find("'iq1_s' cannot be made; known are f32, f16, q4_0"), std::string::npos) << types;
+                                       [&] { write_synthetic(path_, {.shape = "smollm2-135m", .type = "nvfp4"}); });
+  EXPECT_NE(types.find("'nvfp4' cannot be made; known are f32, f16, q4_0"), std::string::npos) << types;
   message_of(ErrorCode::kInvalidArgument, [&] { open_synthetic(engine_, {.shape = "smollm2-135m", .type = "q8_k"}); });
 }
 
