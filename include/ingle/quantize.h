@@ -35,6 +35,9 @@ struct QuantizeReport {
   std::vector<QuantizedTensor> tensors;  // in the file's order
   std::vector<std::filesystem::path> files;
   uint64_t from_bytes = 0, to_bytes = 0;  // of all tensors
+  // Matrices of the layers in a type of so few bits that the model is hardly usable unless importance steers the
+  // rounding, and there was none: IQ1_S, IQ1_M, IQ2_XXS, IQ2_XS, IQ2_S, IQ3_XXS.
+  int64_t unweighted = 0;
 };
 
 // Norms, biases, routers and other small things stay as they are. Metadata is kept, but for what tells the type. Takes

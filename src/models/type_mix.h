@@ -10,7 +10,7 @@
 namespace ingle {
 
 struct TypeMix {
-  enum class Part { kOutput, kAttnV, kAttnQkv, kAttnOutput, kFfnDown };
+  enum class Part { kOutput, kTokenEmbd, kAttnQ, kAttnK, kAttnV, kAttnQkv, kAttnOutput, kFfnGateUp, kFfnDown };
   // Of the tensors of one part, in the order of their layers.
   enum class Which {
     kAll,
@@ -19,7 +19,9 @@ struct TypeMix {
     kFirst16th,
     kFirst8th,
     kSensitive,  // the first and the last eighth, and every third of those between
+    kMiddle,     // all but the first and the last eighth
     kGrouped,    // all, where at least four heads share keys and values
+    kStacked,    // those of several matrices: experts
   };
   struct Rule {
     Part part;
@@ -38,6 +40,9 @@ const TypeMix* find_type_mix(std::string_view name) noexcept;  // nullptr: there
 
 // For each tensor of the shape. Rows that are not whole blocks of a type get the next one of blocks of 32.
 std::vector<DType> mixed_types(const ModelShape& shape, const TypeMix& mix);
+
+// Whether files of the type are usable only when importance steered the rounding.
+bool wants_importance(DType type) noexcept;
 
 // `type`, or where rows of `columns` are not whole blocks of it, the next one of blocks of 32, or f16.
 DType fitting_type(DType type, int64_t columns);

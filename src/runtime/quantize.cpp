@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "gguf/gguf.h"
 #include "gguf/writer.h"
+#include "models/type_mix.h"
 #include "runtime/file_types.h"
 #include "runtime/importance.h"
 #include "text/file_regex.h"
@@ -149,6 +150,9 @@ QuantizeReport quantize_file(const std::filesystem::path& source, const std::fil
       file.drop(view);
     });
   }
+  report.unweighted = std::ranges::count_if(report.tensors, [&](const QuantizedTensor& t) {
+    return t.from != t.to && !t.weighted && t.name.starts_with("blk.") && wants_importance(find_format(t.to)->type);
+  });
   report.files = writer.finish();
   return report;
 }

@@ -11,9 +11,9 @@
 namespace ingle {
 namespace {
 
-std::map<std::string, DType> types_of(std::string_view name) {
+std::map<std::string, DType> types_of(std::string_view name, std::string_view mix = "q4_k_m") {
   const ModelShape shape = make_shape(name, false);
-  const std::vector<DType> types = mixed_types(shape, *find_type_mix("q4_k_m"));
+  const std::vector<DType> types = mixed_types(shape, *find_type_mix(mix));
   std::map<std::string, DType> result;
   for (size_t i = 0; i < types.size(); ++i) result[shape.tensors[i].name] = types[i];
   return result;
@@ -56,6 +56,34 @@ TEST(TypeMix, LayersWithoutValuesAreNotCounted) {
   const auto types = types_of("gemma4-26b-slice");  // layers 0 to 4 have attn_v; rows of experts are 704
   EXPECT_EQ(letters(types, "attn_v", 5, kQ6_K, kQ4_K), "--+-+");
   EXPECT_EQ(letters(types, "ffn_down_exps", 6, kQ8_0, kQ5_0), "--+--+");
+}
+
+TEST(TypeMix, OfTwoBitsKeepsWhatSuffersMost) {
+  const auto types = types_of("qwen3-30b-a3b-slice", "iq2_xs");  // eight heads share keys and values
+  EXPECT_EQ(letters(types, "attn_v", 4, kQ4_K, kQ4_K), "++++");
+  EXPECT_EQ(letters(types, "ffn_down_exps", 4, kQ2_K, kIQ2_XS), "----");  // an eighth of four layers is none
+  EXPECT_EQ(types.at("output.weight"), kQ5_K);
+  EXPECT_EQ(types.at("token_embd.weight"), kQ2_K);
+  EXPECT_EQ(types.at("blk.0.attn_output.weight"), kIQ2_XS);
+  EXPECT_EQ(types_of("qwen3-30b-a3b-slice", "iq1_s").at("blk.0.attn_output.weight"), kIQ2_XXS);
+  EXPECT_EQ(types_of("qwen3-30b-a3b-slice", "iq2_m").at("blk.0.attn_output.weight"), kIQ3_S);
+}
+
+TEST(TypeMix, OfThreeBitsSparesTheFirstAndLastLayers) {
+  const auto types = types_of("smollm2-135m", "iq3_xs");
+  EXPECT_EQ(letters(types, "ffn_down", 30, kIQ3_S, kIQ3_S), std::string(30, '+'));  // rows of 1536
+  EXPECT_EQ(letters(types, "ffn_up", 30, kIQ4_NL, kIQ4_NL), std::string(30, '+'));  // of 576
+  const auto wide = types_of("llama-1b", "iq3_xs");
+  EXPECT_EQ(letters(wide, "ffn_up", 16, kIQ3_S, kIQ3_XXS), "++------------++");
+  EXPECT_EQ(letters(wide, "attn_q", 16, kIQ3_XXS, kIQ3_S), std::string(16, '+'));
+}
+
+TEST(TypeMix, OnlyExpertsBecomeFp4) {
+  const auto types = types_of("qwen3-30b-a3b-slice", "mxfp4_moe");
+  EXPECT_EQ(letters(types, "ffn_up_exps", 4, kMXFP4, kQ8_0), "++++");
+  EXPECT_EQ(letters(types, "ffn_down_exps", 4, kMXFP4, kQ8_0), "++++");
+  EXPECT_EQ(letters(types, "attn_v", 4, kMXFP4, kQ8_0), "----");
+  EXPECT_EQ(types.at("output.weight"), kQ8_0);
 }
 
 TEST(TypeMix, AnUnknownNameIsNone) { EXPECT_EQ(find_type_mix("q4_k_x"), nullptr); }

@@ -141,6 +141,13 @@ TEST_F(Quantize, ImportanceSparesTheColumnsThatMatter) {
   EXPECT_NE(complaint({.type = "q4_0", .importance = source()}).find("not a file of importance"), std::string::npos);
 }
 
+TEST_F(Quantize, FewBitsWithoutImportanceAreCounted) {
+  EXPECT_EQ(quantize_file(source(), target(), {.type = "iq2_xxs"}).unweighted, 10);  // attn_v has more
+  EXPECT_EQ(type_of("blk.0.attn_q.weight"), DType::kIQ2_XXS);
+  EXPECT_EQ(type_of("blk.0.odd.weight"), DType::kIQ4_NL);
+  EXPECT_EQ(quantize_file(source(), target(), {.type = "iq3_s"}).unweighted, 0);
+}
+
 TEST_F(Quantize, WhatCannotBeIsSaid) {
   EXPECT_NE(complaint({.type = "q9"}).find("known are f32, "), std::string::npos);
   EXPECT_NE(complaint({.overrides = {{"(", "q8_0"}}}).find("'('"), std::string::npos);

@@ -43,6 +43,7 @@ std::string as_json(const QuantizeReport& report) {
   return json_text(boost::json::object{{"tensors", std::move(tensors)},
                                        {"from_bytes", report.from_bytes},
                                        {"to_bytes", report.to_bytes},
+                                       {"unweighted", report.unweighted},
                                        {"files", std::move(files)}}) +
          "\n";
 }
@@ -79,6 +80,11 @@ int quantize(const Arguments& arguments) {
   };
   const QuantizeReport report = quantize_file(find_model(*source), *target, options);
   progress.finish(fmt::format("wrote {} in {}", printable(*target), format_seconds(progress.seconds())));
+  if (report.unweighted > 0)
+    note(
+        "ingle: warning: {} matrices have fewer than three and a half bits and nothing says what matters in them: the "
+        "model will be much worse than it could be; measure it with ingle imatrix and give --imatrix",
+        report.unweighted);
   if (arguments.flag("json")) {
     write_stdout(as_json(report));
   } else {
@@ -97,7 +103,9 @@ Command quantize_command() {
        .description =
            "Shows for each tensor what it became and the error of rounding: the root of the mean square of what "
            "changed, as a share of the weights' own. Norms, biases and routers stay as they are; the output matrix "
-           "keeps six bits unless --pure. Start from F32, F16 or BF16: what is rounded twice is worse.",
+           "keeps six bits unless --pure (five in a file of two or three). Types below 3.5 bits a weight need "
+           "--imatrix to "
+           "be of use; without it there is a warning. Start from F32, F16 or BF16: what is rounded twice is worse.",
        .positionals = {{.name = "MODEL", .help = "A GGUF file, or a catalogue name: smollm2", .kind = ValueKind::kFile},
                        {.name = "FILE", .help = "Where to write; replaced if it is there", .kind = ValueKind::kFile}},
        .groups = {&kQuantizeOptions, &kGeneralOptions},
