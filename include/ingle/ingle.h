@@ -14,4 +14,5 @@
 #include "ingle/sampling.h"
 #include "ingle/session.h"
 #include "ingle/synthetic.h"
+#include "ingle/tensor_swap.h"
 #include "ingle/tokenizer_file.h"

@@ -5,9 +5,12 @@
 #include "apps/ingle/commands.h"
 #include "apps/ingle/exit_code.h"
 #include "apps/ingle/fail.h"
+#include "apps/ingle/files.h"
 #include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
+#include "apps/ingle/perplexity/tensor_divergence.h"
 #include "apps/ingle/progress.h"
+#include "apps/ingle/setup.h"
 #include "apps/ingle/signals.h"
 #include "apps/ingle/table.h"
 #include "apps/ingle/terminal.h"
@@ -20,17 +23,28 @@ namespace {
 
 std::string percent(double share) { return fmt::format("{:.3f} %", 100 * share); }
 
-std::string as_table(const QuantizeReport& report) {
-  Table table({"tensor", "shape", "from", "to", "size", "error"}, 4);
-  for (const QuantizedTensor& t : report.tensors)
-    table.add({printable(t.name), t.shape, t.from, t.to + (t.weighted ? " (weighted)" : ""),
-               format_bytes(static_cast<double>(t.to_bytes)), t.from == t.to ? "" : percent(t.relative_error)});
+using Divergences = std::map<std::string, double>;  // by tensor; of none without --kl-text
+
+std::string as_table(const QuantizeReport& report, const Divergences& kl) {
+  std::vector<std::string> head = {"tensor", "shape", "from", "to", "size", "error"};
+  if (!kl.empty()) head.emplace_back("KL");
+  Table table(head, 4);
+  for (const QuantizedTensor& t : report.tensors) {
+    std::vector<std::string> row = {printable(t.name),
+                                    t.shape,
+                                    t.from,
+                                    t.to + (t.weighted ? " (weighted)" : ""),
+                                    format_bytes(static_cast<double>(t.to_bytes)),
+                                    t.from == t.to ? "" : percent(t.relative_error)};
+    if (!kl.empty()) row.push_back(kl.contains(t.name) ? fmt::format("{:.6f}", kl.at(t.name)) : "");
+    table.add(row);
+  }
   return table.text();
 }
 
-std::string as_json(const QuantizeReport& report) {
+std::string as_json(const QuantizeReport& report, const Divergences& kl) {
   boost::json::array tensors, files;
-  for (const QuantizedTensor& t : report.tensors)
+  for (const QuantizedTensor& t : report.tensors) {
     tensors.push_back(boost::json::object{{"name", to_valid_utf8(t.name)},
                                           {"shape", t.shape},
                                           {"from", t.from},
@@ -39,6 +53,8 @@ std::string as_json(const QuantizeReport& report) {
                                           {"to_bytes", t.to_bytes},
                                           {"relative_error", t.relative_error},
                                           {"weighted", t.weighted}});
+    if (kl.contains(t.name)) tensors.back().as_object()["kl"] = kl.at(t.name);
+  }
   for (const auto& path : report.files) files.push_back(boost::json::value(to_valid_utf8(path.string())));
   return json_text(boost::json::object{{"tensors", std::move(tensors)},
                                        {"from_bytes", report.from_bytes},
@@ -63,6 +79,27 @@ QuantizeOptions read_options(const Arguments& arguments) {
   return options;
 }
 
+// What each tensor that has another type now costs by itself, in exact arithmetic.
+Divergences measure_divergence(const Arguments& arguments, const std::filesystem::path& source,
+                               const QuantizeReport& report, const std::string& text) {
+  constexpr int64_t kWindow = 128;
+  Engine engine(
+      {.threads = arguments.given("threads") ? static_cast<int>(arguments.integer("threads")) : 0, .exact = true});
+  const Model model = open_model(engine, source, arguments);
+  const Windows windows = cut_windows(model, text, kWindow, arguments.integer("kl-chunks"));
+  Session session(model, {.context = kWindow});
+  std::vector<std::string> changed;
+  for (const QuantizedTensor& t : report.tensors)
+    if (t.from != t.to) changed.push_back(t.name);
+  Progress progress("measuring");
+  Divergences kl = divergence_by_tensor(session, report.files.front(), changed, windows, [&](size_t count) {
+    progress.update(static_cast<double>(count) / static_cast<double>(changed.size()),
+                    fmt::format("{}/{} tensors", count, changed.size()));
+  });
+  progress.finish(fmt::format("measured {} tensors in {}", kl.size(), format_seconds(progress.seconds())));
+  return kl;
+}
+
 int quantize(const Arguments& arguments) {
   if (arguments.flag("list")) {
     for (const std::string& name : encodable_types()) put("{}\n", name);
@@ -73,22 +110,25 @@ int quantize(const Arguments& arguments) {
     fail(ErrorCode::kInvalidArgument, "what is missing is {}: ingle quantize MODEL FILE (see: ingle quantize --help)",
          source ? "the file to write" : "the model and the file to write");
   QuantizeOptions options = read_options(arguments);
+  const std::string text = arguments.given("kl-text") ? read_text(arguments.text("kl-text")) : std::string();
+  const std::filesystem::path path = find_model(*source);
   Progress progress("writing " + printable(*target));
   options.progress = [&](double fraction) {
     progress.update(fraction);
     return !interrupted();
   };
-  const QuantizeReport report = quantize_file(find_model(*source), *target, options);
+  const QuantizeReport report = quantize_file(path, *target, options);
   progress.finish(fmt::format("wrote {} in {}", printable(*target), format_seconds(progress.seconds())));
   if (report.unweighted > 0)
     note(
         "ingle: warning: {} matrices have fewer than three and a half bits and nothing says what matters in them: the "
         "model will be much worse than it could be; measure it with ingle imatrix and give --imatrix",
         report.unweighted);
+  const Divergences kl = arguments.given("kl-text") ? measure_divergence(arguments, path, report, text) : Divergences();
   if (arguments.flag("json")) {
-    write_stdout(as_json(report));
+    write_stdout(as_json(report, kl));
   } else {
-    put("{}\n{} instead of {}\n", as_table(report), format_bytes(static_cast<double>(report.to_bytes)),
+    put("{}\n{} instead of {}\n", as_table(report, kl), format_bytes(static_cast<double>(report.to_bytes)),
         format_bytes(static_cast<double>(report.from_bytes)));
   }
   return kSuccess;
@@ -111,7 +151,9 @@ Command quantize_command() {
        .groups = {&kQuantizeOptions, &kGeneralOptions},
        .examples = {{"ingle quantize model-f16.gguf model-q4.gguf", "to q4_k_m"},
                     {"ingle quantize model-f16.gguf small.gguf --type q3_k_m --tensor-type 'attn_v=q8_0'",
-                     "some tensors better than the rest"}}},
+                     "some tensors better than the rest"},
+                    {"ingle quantize model-f16.gguf small.gguf --type q3_k_m --kl-text text.txt",
+                     "and how much each tensor changes what the model expects"}}},
       quantize};
 }
 
