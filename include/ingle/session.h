@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -73,6 +74,12 @@ struct PrefixReport {
   TokenId cached = -1, wanted = -1;  // the tokens there
 };
 
+// A sequence that was kept in a file, loaded.
+struct LoadedState {
+  SequenceId sequence;
+  std::string attachment;  // what was kept with it
+};
+
 struct ProfileLine {
   std::string op;
   int layer = -1;  // -1: outside layers
@@ -120,6 +127,17 @@ class Session {
   // micro-batch's results; all rows are computed up to the last of them. No layers: off. Throws Error{kInvalidArgument}
   // for a layer that is not there.
   void set_tap(std::vector<int> layers, std::function<void(const TappedRows&)> take);
+
+  // Keeps a sequence in a file: its tokens, its cache, and `attachment`, which is the caller's own. The file appears
+  // complete or not at all. What a sampler remembers is not in it: its history is the tokens, its random numbers are
+  // the caller's. Throws Error: kIo (names the file: full disk, permission), kInvalidArgument (no such sequence).
+  void save_state(SequenceId id, const std::filesystem::path& path, std::string_view attachment = {}) const;
+  // A new sequence that goes on where the kept one stood: on the same instruction set its logits are the same bits.
+  // The file must be of the same model, cache types and precision; everything is checked before anything changes. (A
+  // checksum finds damage, not intent: trust the file as you trust the model's.) Throws Error: kNotFound, kIo,
+  // kInvalidFile (damaged, or no such file), kUnsupported (version), kInvalidArgument (says what differs),
+  // kOutOfMemory.
+  LoadedState load_state(const std::filesystem::path& path);
 
   std::vector<MemoryUse> memory() const;
   RowCounts rows() const;

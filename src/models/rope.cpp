@@ -63,6 +63,10 @@ Rope make_rope(const RopeHparams& h, Rope::Pairs pairs, std::span<const float> f
   return rope;
 }
 
+bool turns_for_long_texts(const GgufFile& file, const Hparams& h, int64_t context) {
+  return file.find("rope_factors_long.weight") && context > h.rope.original_context;
+}
+
 Ropes::Ropes(const Hparams& h, const Weights& w, Rope::Pairs pairs) : original_context_(h.rope.original_context) {
   const int64_t count = h.rope.rotated / 2;
   const std::span<const float> near = w.find_vector("rope_factors_short", count);

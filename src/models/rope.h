@@ -16,6 +16,9 @@ Rope make_rope(const RopeHparams& h, Rope::Pairs pairs, std::span<const float> f
 // What YaRN multiplies queries and keys by, to either side, when positions are stretched by `factor`.
 double yarn_magnitude(double factor, double multiplier);
 
+// Whether keys of a session with this context turn by the factors for long texts, which is not the same cache.
+bool turns_for_long_texts(const GgufFile& file, const Hparams& h, int64_t context);
+
 // The ropes of a model: sliding layers may have one of their own, and so may texts longer than those it was first
 // trained with (LongRoPE, Ding et al., arXiv:2402.13753), whose files bring factors for either length. Keys in the
 // cache have turned already, so what decides is not how long a sequence is but how long it may become.

@@ -260,6 +260,55 @@ void KvCache::commit(int32_t id, std::span<const int32_t> tokens) {
   }
 }
 
+// --- outside the cache
+// ---------------------------------------------------------------------------------------------------------
+
+std::span<const std::byte> KvCache::block(int32_t id, size_t group, int64_t index) const {
+  const BlockPool& pool = pools_[group];
+  const int32_t block = sequence(id).groups[group].table[static_cast<size_t>(index)];
+  return {pool.base() + static_cast<size_t>(block) * pool.block_bytes(), pool.block_bytes()};
+}
+
+void KvCache::restore(int32_t id, const Stored& stored,
+                      const std::function<void(size_t, int64_t, std::span<std::byte>)>& fill) {
+  Sequence& s = sequence(id);
+  const auto length = static_cast<int64_t>(stored.tokens.size());
+  INGLE_CHECK(s.tokens.empty() && stored.first.size() == groups_.size());
+  if (length > context_) {
+    throw_error(ErrorCode::kInvalidArgument, "the sequence has {} tokens, the context holds {}; make it larger", length,
+                context_);
+  }
+  const int64_t blocks = blocks_for(stored.computed);
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    const int64_t first = stored.first[g], needed = first_needed(g, stored.computed);
+    if (first < 0 || first > std::min(blocks, needed)) {
+      throw_error(ErrorCode::kInvalidArgument, "layer group {}: blocks from {} on are there, those from {} on are read",
+                  g, first, std::min(blocks, needed));
+    }
+    if (blocks - first > pools_[g].available()) {
+      throw_error(
+          ErrorCode::kOutOfMemory,
+          "key/value cache: {} blocks of {} positions are wanted, {} of {} are available; release sequences, or "
+          "make the context larger",
+          blocks - first, kBlock, pools_[g].available(), pools_[g].capacity());
+    }
+  }
+  for (size_t g = 0; g < groups_.size(); ++g) {
+    GroupTable& group = s.groups[g];
+    group.first = stored.first[g];
+    group.table.assign(static_cast<size_t>(group.first), kNoBlock);
+    for (int64_t index = group.first; index < blocks; ++index) {
+      const int32_t block = take(g);
+      group.table.push_back(block);
+      fill(g, index,
+           {pools_[g].base() + static_cast<size_t>(block) * pools_[g].block_bytes(), pools_[g].block_bytes()});
+    }
+  }
+  s.tokens.assign(stored.tokens.begin(), stored.tokens.end());
+  s.computed = stored.computed;
+  name_blocks(s);
+}
+
 // --- content
 // -------------------------------------------------------------------------------------------------------------------
 

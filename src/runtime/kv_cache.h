@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -70,6 +71,21 @@ class KvCache {
   void commit(int32_t id, std::span<const int32_t> tokens);
   // Instead of commit(): back to computed().
   void abandon(int32_t id);
+
+  // A sequence as it lies outside the cache. A group's blocks from `first` on are there, up to the one of the last
+  // computed position.
+  struct Stored {
+    std::span<const int32_t> tokens;
+    int64_t computed = 0;
+    std::span<const int64_t> first;  // [groups], indices of blocks
+  };
+  int64_t first_block(int32_t id, size_t group) const { return sequence(id).groups[group].first; }
+  std::span<const std::byte> block(int32_t id, size_t group, int64_t index) const;
+  // Makes an empty sequence what was stored; `fill` writes the blocks that are there, group by group, and must not
+  // throw. Throws Error: kInvalidArgument (more tokens than the context, a window's blocks missing), kOutOfMemory; then
+  // nothing has changed.
+  void restore(int32_t id, const Stored& stored,
+               const std::function<void(size_t group, int64_t index, std::span<std::byte> block)>& fill);
 
   size_t groups() const noexcept { return groups_.size(); }
   std::span<const int32_t> table(int32_t id, size_t group) const { return sequence(id).groups[group].table; }

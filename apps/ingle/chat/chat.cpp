@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <utility>
 
 #include "apps/ingle/answer.h"
 #include "apps/ingle/answer_output.h"
+#include "apps/ingle/chat/kept_text.h"
 #include "apps/ingle/chat/line_joiner.h"
 #include "apps/ingle/fail.h"
 #include "apps/ingle/files.h"
@@ -55,6 +57,8 @@ std::span<const Chat::Slash> Chat::slashes() {
       {"/undo", "", "take back the last question and its answer", &Chat::undo},
       {"/save", "FILE", "keep the conversation in a file", &Chat::save},
       {"/load", "FILE", "go on with a kept conversation", &Chat::load},
+      {"/save-state", "FILE", "keep it with all that was read of it", &Chat::save_state},
+      {"/load-state", "FILE", "go on with it, and nothing is read again", &Chat::load_state},
       {"/system", "[TEXT]", "set the system text and start anew; without text, remove it", &Chat::system},
       {"/set", "[OPTION [VALUE]]", "change an option, e.g. /set temp 0.2; alone, list them", &Chat::set},
       {"/stats", "", "tokens, speed, memory", &Chat::stats},
@@ -245,6 +249,29 @@ void Chat::load(const std::string& file) {
   conversation_ = parse_conversation(read_file(file), file);
   session_.truncate(sequence_, 0);
   put("{} messages; they are read again with your next one\n", conversation_.messages.size());
+}
+
+void Chat::save_state(const std::string& file) {
+  session_.save_state(sequence_, file, to_text(KeptText{conversation_}));
+  put("kept {} messages, {} tokens read, in {}\n", conversation_.messages.size(), session_.length(sequence_),
+      printable(file));
+}
+
+void Chat::load_state(const std::string& file) {
+  // What is read so far gives way: the cache may hold one sequence only. If the file is refused, it is read again.
+  session_.truncate(sequence_, 0);
+  const LoadedState loaded = session_.load_state(file);
+  try {
+    KeptText kept = parse_kept_text(loaded.attachment, file);
+    if (!kept.conversation)
+      fail(ErrorCode::kInvalidArgument, "{}: is the state of a raw text, not of a conversation", file);
+    conversation_ = std::move(*kept.conversation);
+  } catch (...) {
+    session_.release(loaded.sequence);
+    throw;
+  }
+  session_.release(std::exchange(sequence_, loaded.sequence));
+  put("{} messages, {} tokens read\n", conversation_.messages.size(), session_.length(sequence_));
 }
 
 void Chat::system(const std::string& text) {

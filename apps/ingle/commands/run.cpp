@@ -4,6 +4,7 @@
 #include "apps/ingle/answer.h"
 #include "apps/ingle/answer_output.h"
 #include "apps/ingle/chat/chat.h"
+#include "apps/ingle/chat/kept_text.h"
 #include "apps/ingle/commands.h"
 #include "apps/ingle/exit_code.h"
 #include "apps/ingle/explain.h"
@@ -17,10 +18,12 @@
 namespace ingle::app {
 namespace {
 
-// The prompt of -p, -f or a pipe; nullopt when there is none and somebody sits at the terminal to type one.
+// The prompt of -p, -f or a pipe; nullopt when there is none and somebody sits at the terminal to type one. A loaded
+// raw text can go on without any.
 std::optional<std::string> one_prompt(const Arguments& arguments) {
   const bool prompt = arguments.given("prompt"), file = arguments.given("file");
-  if (!prompt && !file && stdin_is_terminal()) return std::nullopt;
+  const bool goes_on = arguments.flag("raw") && arguments.given("load-state");
+  if (!prompt && !file && stdin_is_terminal()) return goes_on ? std::optional<std::string>("") : std::nullopt;
   std::string text = arguments.text("prompt");
   require_utf8(text, "-p");
   if (!prompt || file) {
@@ -28,9 +31,31 @@ std::optional<std::string> one_prompt(const Arguments& arguments) {
     if (read.ends_with('\n')) read.pop_back();  // the end of the last line is no part of what is said
     text += (text.empty() ? "" : "\n\n") + read;
   }
-  if (text.empty())
+  if (text.empty() && !goes_on)
     fail(ErrorCode::kInvalidArgument, "the prompt is empty; give one with -p TEXT, -f FILE or on standard input");
   return text;
+}
+
+// Where the answer goes on: a new sequence, or that of --load-state.
+struct Start {
+  SequenceId sequence;
+  KeptText kept;
+};
+
+Start start_of(Session& session, const Arguments& arguments) {
+  const bool raw = arguments.flag("raw");
+  if (!arguments.given("load-state")) {
+    Start start{session.create(), {.conversation = std::nullopt}};
+    if (!raw) start.kept.conversation = Conversation{arguments.text("system"), {}};
+    return start;
+  }
+  const std::string file = arguments.text("load-state");
+  const LoadedState loaded = session.load_state(file);
+  Start start{loaded.sequence, parse_kept_text(loaded.attachment, file)};
+  if (raw == start.kept.conversation.has_value())
+    fail(ErrorCode::kInvalidArgument, "{}: is the state of a {}", file,
+         raw ? "conversation; leave --raw out" : "raw text; add --raw");
+  return start;
 }
 
 // What the model reads, and how its answer is to be read.
@@ -40,16 +65,20 @@ struct Question {
   AnswerParser::Options options = {};
 };
 
-Question make_question(const Model& model, const Arguments& arguments, const std::string& prompt) {
-  if (arguments.flag("raw")) {
-    if (arguments.given("system"))
-      fail(ErrorCode::kInvalidArgument, "--raw has no place for --system; put the text into the prompt");
-    for (const char* option : {"thinking", "tools"})
-      if (arguments.given(option))
-        fail(ErrorCode::kInvalidArgument, "--raw has no place for --{}: it is the chat template's business", option);
-    return {model.tokenize(prompt, {.add_special = true, .parse_special = true})};
+Question make_question(const Session& session, const Arguments& arguments, const std::string& prompt, Start& start) {
+  const Model& model = session.model();
+  if (!start.kept.conversation) {
+    const std::span<const TokenId> held = session.tokens(start.sequence);
+    Question question{.tokens = {held.begin(), held.end()}};
+    const auto append = [&](const std::vector<TokenId>& more) {
+      question.tokens.insert(question.tokens.end(), more.begin(), more.end());
+    };
+    append(start.kept.unread);
+    append(model.tokenize(prompt, {.add_special = question.tokens.empty(), .parse_special = true}));
+    return question;
   }
-  ChatRequest request = Conversation{arguments.text("system"), {{"user", prompt}}}.request();
+  start.kept.conversation->messages.push_back({"user", prompt});
+  ChatRequest request = start.kept.conversation->request();
   add_template_arguments(arguments, model, request);
   Question question{model.tokenize_chat(request)};
   // With --special the marks are what somebody wants to see.
@@ -59,10 +88,25 @@ Question make_question(const Model& model, const Arguments& arguments, const std
   return question;
 }
 
+// --save-state, after the answer.
+void save_state(const Session& session, const Arguments& arguments, Start& start, std::vector<TokenId> text,
+                const Generation& generation, const ParsedAnswer& answer) {
+  if (start.kept.conversation) {
+    start.kept.conversation->messages.push_back({"assistant", answer.text, answer.thinking});
+  } else {
+    text.insert(text.end(), generation.tokens.begin(), generation.tokens.end());
+    if (generation.finish == FinishReason::kEndOfGeneration) text.pop_back();
+    const auto read = std::min(text.size(), static_cast<size_t>(session.length(start.sequence)));
+    start.kept.unread.assign(text.begin() + static_cast<ptrdiff_t>(read), text.end());
+  }
+  session.save_state(start.sequence, arguments.text("save-state"), to_text(start.kept));
+}
+
 int answer_once(Session& session, const Arguments& arguments, const std::string& prompt, uint64_t seed,
                 double load_seconds) {
   const Model& model = session.model();
-  Question question = make_question(model, arguments, prompt);
+  Start start = start_of(session, arguments);
+  Question question = make_question(session, arguments, prompt, start);
   GenerateOptions options = generate_options(arguments, model);
   options.sampling.seed = seed;
   options.shown_tokens = model.mark_tokens(question.format);
@@ -71,9 +115,11 @@ int answer_once(Session& session, const Arguments& arguments, const std::string&
   const int64_t most = options.max_tokens;
   AnswerOutput output(std::move(question.format), std::move(question.options), AnswerOutput::thinking_place(arguments),
                       json);
-  const Generation generation = answer(session, session.create(), question.tokens, std::move(options),
+  const Generation generation = answer(session, start.sequence, question.tokens, std::move(options),
                                        [&](std::string_view text) { output.write(text); });
   const ParsedAnswer& parsed = output.finish();
+  if (arguments.given("save-state"))
+    save_state(session, arguments, start, std::move(question.tokens), generation, parsed);
 
   if (json) {
     boost::json::object object = to_json(generation);
@@ -103,6 +149,15 @@ int answer_once(Session& session, const Arguments& arguments, const std::string&
 
 int run_model(const Arguments& arguments) {
   const std::filesystem::path path = model_path(arguments);
+  if (arguments.flag("raw")) {
+    if (arguments.given("system"))
+      fail(ErrorCode::kInvalidArgument, "--raw has no place for --system; put the text into the prompt");
+    for (const char* option : {"thinking", "tools"})
+      if (arguments.given(option))
+        fail(ErrorCode::kInvalidArgument, "--raw has no place for --{}: it is the chat template's business", option);
+  }
+  if (arguments.given("load-state") && arguments.given("system"))
+    fail(ErrorCode::kInvalidArgument, "--system: the state of --load-state brings its own");
   // Read before the model is loaded: a bad prompt should not have to wait for it.
   const std::optional<std::string> prompt = one_prompt(arguments);
   if (!prompt) {
@@ -135,7 +190,10 @@ int run_model(const Arguments& arguments) {
   if (prompt) {
     status = answer_once(session, arguments, *prompt, seed, load_seconds);
   } else {
-    Chat(session, arguments, seed).run();
+    Chat chat(session, arguments, seed);
+    if (arguments.given("load-state")) chat.load_state(arguments.text("load-state"));
+    chat.run();
+    if (arguments.given("save-state")) chat.save_state(arguments.text("save-state"));
   }
   if (arguments.flag("profile")) write_stderr(profile_tables(session.profile(), "this run"));
   return status;
@@ -164,6 +222,8 @@ Command run_command() {
                     {"git diff | ingle run model.gguf -p \"Summarise:\" -f -",
                      "a question about what comes through a pipe"},
                     {"ingle run model.gguf --raw -p \"Once upon a time\" -n 100", "continue a text"},
+                    {"ingle run model.gguf -f book.txt --save-state book.state",
+                     "read a long text once, to ask about it later with --load-state"},
                     {"ingle run model.gguf -p Hi --json | jq .timings", "for programs"}}},
       run_model};
 }
