@@ -107,6 +107,19 @@ constexpr Option kContext[] = {
     kCacheTypeK,  kCacheTypeV, {.name = "all-rows", .help = "Compute rows nobody reads, for comparison"},
 };
 
+constexpr Option kAdapters[] = {
+    {.name = "lora",
+     .kind = kFile,
+     .value_name = "FILE",
+     .help = "Apply a LoRA adapter, a GGUF file made for this model; may be given several times",
+     .repeatable = true},
+    {.name = "lora-scaled",
+     .kind = kText,
+     .value_name = "FILE:SCALE",
+     .help = "The same times a factor, as style.gguf:0.5; may be given several times",
+     .repeatable = true},
+};
+
 constexpr Option kGeneration[] = {
     {.name = "predict",
      .short_name = "n",
@@ -717,6 +730,7 @@ const OptionGroup kModelFileOptions{"Model", kModelOnly};
 const OptionGroup kModelOptions{"Model", kModel};
 const OptionGroup kMachineOptions{"Machine", kMachine};
 const OptionGroup kContextOptions{"Context", kContext};
+const OptionGroup kAdapterOptions{"Adapters", kAdapters};
 const OptionGroup kGenerationOptions{"Answer", kGeneration};
 const OptionGroup kSamplingOptions{"Sampling", kSampling};
 const OptionGroup kInsightOptions{"Insight", kInsight};

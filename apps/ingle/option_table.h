@@ -10,6 +10,7 @@ extern const OptionGroup kModelFileOptions;   // --model
 extern const OptionGroup kModelOptions;       // and how its tokenizer is read
 extern const OptionGroup kMachineOptions;     // --threads, --isa, --exact
 extern const OptionGroup kContextOptions;     // --ctx-size, --batch-size, ...
+extern const OptionGroup kAdapterOptions;     // --lora, --lora-scaled
 extern const OptionGroup kGenerationOptions;  // --predict, --stop, --ignore-eos, --special
 extern const OptionGroup kSamplingOptions;    // --seed, --temp, ...
 extern const OptionGroup kInsightOptions;     // --profile, --trace-ops, --explain

@@ -174,8 +174,43 @@ Model open_shape(Engine& engine, const Arguments& arguments) {
                             [&](auto progress) { return open_synthetic(engine, synthetic, {.progress = progress}); });
 }
 
-SessionOptions session_options(const Arguments& arguments) {
+std::vector<AppliedAdapter> Adapters::applied() const {
+  std::vector<AppliedAdapter> list;
+  for (size_t i = 0; i < opened.size(); ++i) list.push_back({&opened[i], scales[i]});
+  return list;
+}
+
+Adapters open_adapters(const Model& model, const Arguments& arguments) {
+  Adapters adapters;
+  const auto open = [&](const std::string& file, float scale) {
+    adapters.opened.push_back(Adapter::open(model, file));
+    adapters.scales.push_back(scale);
+    const AdapterInfo& info = adapters.opened.back().info();
+    if (arguments.flag("verbose"))
+      note("adapter: {} ({} tensors, {}), times {}", printable(info.path), info.tensors,
+           format_bytes(static_cast<double>(info.file_bytes)), scale);
+  };
+  for (const std::string& file : arguments.texts("lora")) open(file, 1);
+  for (const std::string& both : arguments.texts("lora-scaled")) {
+    const size_t colon = both.rfind(':');
+    float scale = 0;
+    bool good = colon != both.npos && colon > 0;
+    if (good) {
+      const char* end_of_text = both.data() + both.size();
+      const auto [end, error] = std::from_chars(both.data() + colon + 1, end_of_text, scale);
+      good = error == std::errc() && end == end_of_text && std::isfinite(scale);
+    }
+    if (!good)
+      fail(ErrorCode::kInvalidArgument, "--lora-scaled: '{}' is not a file, a colon and a number, as style.gguf:0.5",
+           printable(both));
+    open(both.substr(0, colon), scale);
+  }
+  return adapters;
+}
+
+SessionOptions session_options(const Arguments& arguments, const Adapters& adapters) {
   SessionOptions options;
+  options.adapters = adapters.applied();
   const Syntax& syntax = arguments.syntax();
   if (syntax.find("ctx-size")) options.context = arguments.integer("ctx-size");
   if (syntax.find("batch-size")) options.batch = arguments.integer("batch-size");
@@ -288,11 +323,18 @@ boost::json::object engine_json(const Engine& engine) {
 }
 
 boost::json::object to_json(const SessionOptions& options) {
-  return {
+  boost::json::object object = {
       {"context", options.context},           {"batch", options.batch},
       {"micro_batch", options.micro_batch},   {"cache_type_k", options.cache_type_k},
       {"cache_type_v", options.cache_type_v}, {"all_rows", options.every_row},
   };
+  for (const AppliedAdapter& applied : options.adapters) {
+    boost::json::value& list = object["adapters"];
+    if (list.is_null()) list.emplace_array();
+    list.as_array().push_back({{"path", to_valid_utf8(applied.adapter->info().path)},
+                               {"scale", std::stod(fmt::format("{}", applied.scale))}});
+  }
+  return object;
 }
 
 boost::json::object to_json(const RowCounts& rows) { return {{"computed", rows.computed}, {"skipped", rows.skipped}}; }

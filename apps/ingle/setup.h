@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "apps/ingle/options.h"
 #include "ingle/ingle.h"
@@ -34,9 +35,20 @@ SyntheticOptions synthetic_options(const Arguments& arguments);  // --shape, --t
 // As open_model(), for --shape.
 Model open_shape(Engine& engine, const Arguments& arguments);
 
+// Adapters and what each is multiplied by. Must outlive the sessions that use them.
+struct Adapters {
+  std::vector<Adapter> opened;
+  std::vector<float> scales;
+
+  std::vector<AppliedAdapter> applied() const;  // while `opened` stays where it is
+};
+// --lora and --lora-scaled; with --verbose says what was opened. Throws Error: kInvalidArgument (no scale), and what
+// Adapter::open() throws.
+Adapters open_adapters(const Model& model, const Arguments& arguments);
+
 // --ctx-size, --batch-size, --ubatch-size, --cache-type-k, --cache-type-v, --all-rows, those of them that the command
 // has.
-SessionOptions session_options(const Arguments& arguments);
+SessionOptions session_options(const Arguments& arguments, const Adapters& adapters = {});
 
 // Defaults, over them what the file recommends, over them what was given. An absent or negative seed stays 0: the
 // caller draws one. Throws Error{kInvalidArgument} for a sampler name, or a biased token, that does not exist.

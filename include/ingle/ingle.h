@@ -1,6 +1,7 @@
 // ingle, all of it: an Engine opens a Model; a Session reads and continues sequences; generate() makes text.
 #pragma once
 
+#include "ingle/adapter.h"
 #include "ingle/ceilings.h"
 #include "ingle/convert.h"
 #include "ingle/engine.h"

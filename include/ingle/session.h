@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "ingle/adapter.h"
 #include "ingle/model.h"
 
 namespace ingle {
@@ -29,6 +30,7 @@ struct SessionOptions {
   std::function<void(const StepWork&)> count_work = {};
   // Gets a line for every operation when it is done: step, layer, name, weights and shapes.
   std::function<void(std::string_view)> trace = {};
+  std::vector<AppliedAdapter> adapters = {};  // of every new sequence: see set_adapters()
 };
 
 using SequenceId = int32_t;
@@ -107,6 +109,11 @@ class Session {
   SequenceId fork(SequenceId from);  // shares every block; a block is copied when one of them writes to it
   void truncate(SequenceId id, int64_t length);
   void release(SequenceId id);
+  // What an empty sequence will be read with, in place of the options' adapters; forks have the same. Sequences with
+  // different adapters go together in one evaluate(), and share no prefix. The adapters must outlive the session.
+  // Throws Error{kInvalidArgument}: a sequence that has tokens, another model's adapter, a scale that is no number.
+  void set_adapters(SequenceId id, std::vector<AppliedAdapter> adapters);
+  std::span<const AppliedAdapter> adapters(SequenceId id) const;
   int64_t length(SequenceId id) const;
   std::span<const TokenId> tokens(SequenceId id) const;
 
@@ -133,11 +140,13 @@ class Session {
   // the caller's. Throws Error: kIo (names the file: full disk, permission), kInvalidArgument (no such sequence).
   void save_state(SequenceId id, const std::filesystem::path& path, std::string_view attachment = {}) const;
   // A new sequence that goes on where the kept one stood: on the same instruction set its logits are the same bits.
-  // The file must be of the same model, cache types and precision; everything is checked before anything changes. (A
+  // The file must be of the same model, adapters (those given, or the options'), cache types and precision; everything
+  // is checked before anything changes. (A
   // checksum finds damage, not intent: trust the file as you trust the model's.) Throws Error: kNotFound, kIo,
   // kInvalidFile (damaged, or no such file), kUnsupported (version), kInvalidArgument (says what differs),
   // kOutOfMemory.
   LoadedState load_state(const std::filesystem::path& path);
+  LoadedState load_state(const std::filesystem::path& path, std::vector<AppliedAdapter> adapters);
 
   std::vector<MemoryUse> memory() const;
   RowCounts rows() const;

@@ -30,20 +30,23 @@ std::optional<ConstTensorView> WeightLoader::find(const std::string& name, const
   return view;
 }
 
-const Matrix* WeightLoader::pack(const std::string& name, const ConstTensorView& w) {
+const Matrix* WeightLoader::pack(const std::string& name, const ConstTensorView& w, MatrixSource source) {
   store_.matrices.push_back(backend_.pack(name, w, options_.packing));
+  store_.sources.push_back(std::move(source));
   if (options_.drop_pages && options_.packing == Packing::kAtLoad) file_.drop(w);
   advance(w);
   return store_.matrices.back().get();
 }
 
-const Matrix* WeightLoader::pack_copy(const std::string& name, const ConstTensorView& w) {
+const Matrix* WeightLoader::pack_copy(const std::string& name, const ConstTensorView& w, MatrixSource source) {
   store_.matrices.push_back(backend_.pack(name, w));
+  store_.sources.push_back(std::move(source));
   return store_.matrices.back().get();
 }
 
 const Matrix* WeightLoader::table(const std::string& name, const ConstTensorView& w) {
   store_.matrices.push_back(backend_.table(name, w));
+  store_.sources.push_back({.tensor = name, .table = true});
   tables_.push_back(w);
   advance(w);
   return store_.matrices.back().get();
@@ -92,7 +95,8 @@ ConstTensorView Weights::require(const std::string& full_name, const Shape& shap
 
 Linear Weights::linear(std::string_view name, int64_t in, int64_t out) const {
   const std::string weight = weight_name(name);
-  return {.weight = loader_->pack(weight, require(weight, {out, in})), .bias = find_bias(name, {out})};
+  return {.weight = loader_->pack(weight, require(weight, {out, in}), {.tensor = weight}),
+          .bias = find_bias(name, {out})};
 }
 
 Linear Weights::row(std::string_view name, int64_t in) const {
@@ -100,7 +104,7 @@ Linear Weights::row(std::string_view name, int64_t in) const {
   const auto stored = file().find(weight);
   ConstTensorView view = require(weight, stored && stored->shape.rank == 1 ? Shape{in} : Shape{1, in});
   view.shape = {1, in};
-  return {.weight = loader_->pack(weight, view)};
+  return {.weight = loader_->pack(weight, view, {.tensor = weight})};
 }
 
 Linear Weights::linear_part(std::string_view name, int64_t in, int64_t out, int64_t first, int64_t count) const {
@@ -109,7 +113,8 @@ Linear Weights::linear_part(std::string_view name, int64_t in, int64_t out, int6
   rows.data = rows.row(first);
   rows.shape = {count, in};
   const float* bias = find_bias(name, {out});
-  return {.weight = loader_->pack(fmt::format("{}[{}..{}]", weight, first, first + count - 1), rows),
+  return {.weight = loader_->pack(fmt::format("{}[{}..{}]", weight, first, first + count - 1), rows,
+                                  {.tensor = weight, .first_row = first}),
           .bias = bias == nullptr ? nullptr : bias + first};
 }
 
@@ -123,7 +128,8 @@ std::vector<Linear> Weights::linears_part(std::string_view name, int64_t count, 
     ConstTensorView part = all;
     part.data = all.row(i * out + first);
     part.shape = {rows, in};
-    result.push_back({.weight = loader_->pack(fmt::format("{}[{}]", weight, i), part),
+    result.push_back({.weight = loader_->pack(fmt::format("{}[{}]", weight, i), part,
+                                              {.tensor = weight, .first_row = i * out + first}),
                       .bias = bias == nullptr ? nullptr : bias + i * out + first});
   }
   return result;
@@ -138,7 +144,8 @@ Linear Weights::transposed_part(std::string_view name, int64_t in, int64_t rows,
     for (int64_t k = 0; k < in; ++k) turned[static_cast<size_t>(k * out + i)] = row[static_cast<size_t>(k)];
   }
   const ConstTensorView view{reinterpret_cast<const std::byte*>(turned.data()), DType::kF32, {in, out}};
-  return {.weight = loader_->pack_copy(fmt::format("{}[{}..{}]^T", weight, first, first + out - 1), view)};
+  return {.weight = loader_->pack_copy(fmt::format("{}[{}..{}]^T", weight, first, first + out - 1), view,
+                                       {.tensor = weight, .first_row = first, .transposed = true})};
 }
 
 Linear Weights::linear_or(std::string_view name, std::string_view other, int64_t in, int64_t out) const {

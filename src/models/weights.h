@@ -18,9 +18,18 @@
 
 namespace ingle {
 
+// Which rows of which tensor a matrix is made of. Of a tensor of several matrices rows count through all of them.
+struct MatrixSource {
+  std::string tensor;
+  int64_t first_row = 0;
+  bool transposed = false;  // those rows are its columns
+  bool table = false;       // read row by row
+};
+
 // What a loaded model keeps: owns the matrices and vectors that its parts point at.
 struct WeightStore {
   std::vector<std::unique_ptr<Matrix>> matrices;
+  std::vector<MatrixSource> sources;        // of the matrices, one each
   std::vector<std::vector<float>> vectors;  // norms and biases; a vector's numbers do not move when this list grows
   size_t bytes() const noexcept;
 };
@@ -41,8 +50,9 @@ class WeightLoader {
   // nullopt when absent. Throws Error{kInvalidFile} naming tensor, expected and actual shape.
   std::optional<ConstTensorView> find(const std::string& name, const Shape& shape);
   bool contains(const std::string& name) const { return file_.find(name).has_value(); }
-  const Matrix* pack(const std::string& name, const ConstTensorView& w);
-  const Matrix* pack_copy(const std::string& name, const ConstTensorView& w);  // of numbers outside the file
+  const Matrix* pack(const std::string& name, const ConstTensorView& w, MatrixSource source);
+  // Of numbers outside the file.
+  const Matrix* pack_copy(const std::string& name, const ConstTensorView& w, MatrixSource source);
   const Matrix* table(const std::string& name, const ConstTensorView& w);
   const float* vector(const std::string& name, const ConstTensorView& w);  // as f32
   const GgufFile& file() const noexcept { return file_; }

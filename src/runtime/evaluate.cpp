@@ -112,6 +112,20 @@ void Session::Impl::fill_batch() {
   }
 }
 
+// With adapters where a sequence of the step has any.
+Ops& Session::Impl::step_ops() {
+  slot_adapters.clear();
+  bool any = false;
+  for (const KvCache::Append& a : appends) {
+    slot_adapters.emplace_back(adapters[static_cast<size_t>(a.id)].in_force);
+    any |= !slot_adapters.back().empty();
+  }
+  if (!any || counting != nullptr) return *ops;
+  if (!adapted) adapted.emplace(*ops);
+  adapted->set_rows(need, slot_adapters);
+  return *adapted;
+}
+
 void Session::Impl::run_micro_batch(const std::function<void(const ResultRow&)>& each) {
   if (cancelled && cancelled()) throw_error(ErrorCode::kCancelled, "cancelled between micro-batches");
   fill_batch();
@@ -125,12 +139,13 @@ void Session::Impl::run_micro_batch(const std::function<void(const ResultRow&)>&
   const int last_tap = tapped.empty() ? -1 : tapped.back();
   need.assign(batch, {.last_writer = graph->last_writer(), .last_tap = last_tap, .every_row = options.every_row});
   SessionTaps taps(*this);
-  ops->begin_step();
-  const Tensor hidden = graph->forward(*ops, {.batch = batch,
-                                              .need = need,
-                                              .kv = layers,
-                                              .context = options.context,
-                                              .taps = tapped.empty() || counting ? nullptr : &taps});
+  Ops& op = step_ops();
+  op.begin_step();
+  const Tensor hidden = graph->forward(op, {.batch = batch,
+                                            .need = need,
+                                            .kv = layers,
+                                            .context = options.context,
+                                            .taps = tapped.empty() || counting ? nullptr : &taps});
 
   for (size_t l = 0; l < layers.size(); ++l) {
     const int64_t full = need.layer(static_cast<int>(l)).out.size();
@@ -146,7 +161,7 @@ void Session::Impl::run_micro_batch(const std::function<void(const ResultRow&)>&
     w.next += run.rows;
     w.queued -= run.rows;
   }
-  if (!need.wanted().empty()) deliver(hidden, each);
+  if (!need.wanted().empty()) deliver(op, hidden, each);
   if (counting) {
     StepWork step = counting->work();
     step.rows = batch.rows();
@@ -155,7 +170,7 @@ void Session::Impl::run_micro_batch(const std::function<void(const ResultRow&)>&
 }
 
 // Logits are computed for a few rows at a time: those of one row may be a megabyte.
-void Session::Impl::deliver(Tensor hidden, const std::function<void(const ResultRow&)>& each) {
+void Session::Impl::deliver(Ops& op, Tensor hidden, const std::function<void(const ResultRow&)>& each) {
   const RowSet& wanted = need.wanted();
   const auto wants = [&](int64_t i) { return batch.wants[static_cast<size_t>(wanted.rows[static_cast<size_t>(i)])]; };
   size_t run = 0;
@@ -168,7 +183,8 @@ void Session::Impl::deliver(Tensor hidden, const std::function<void(const Result
     Tensor logits;
     if (!with_logits.empty()) {
       const bool whole = static_cast<int64_t>(with_logits.size()) == hidden.rows();
-      logits = graph->logits(*ops, whole ? hidden : ops->gather_rows(hidden, with_logits));
+      if (&op != ops.get()) adapted->select(with_logits);
+      logits = graph->logits(op, whole ? hidden : op.gather_rows(hidden, with_logits));
     }
     for (int64_t i = first, row = 0; i < last; ++i) {
       while (i >= wanted.runs[run].first_row + wanted.runs[run].rows) ++run;
@@ -184,7 +200,7 @@ void Session::Impl::deliver(Tensor hidden, const std::function<void(const Result
       if (has(wants(i), RowWant::kHidden)) result.hidden = {hidden.row(i), static_cast<size_t>(hidden.row_size())};
       each(result);
     }
-    hidden = ops->end_layer(hidden);
+    hidden = op.end_layer(hidden);
   }
 }
 

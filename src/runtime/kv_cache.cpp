@@ -1,6 +1,7 @@
 #include "runtime/kv_cache.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 
@@ -64,10 +65,19 @@ int32_t KvCache::new_sequence() {
   const int32_t id = free_ids_.back();
   free_ids_.pop_back();
   sequences_[static_cast<size_t>(id)].live = true;
+  tree_.add_user(sequences_[static_cast<size_t>(id)].root);
   return id;
 }
 
 int32_t KvCache::create() { return new_sequence(); }
+
+void KvCache::set_key(int32_t id, uint64_t key) {
+  Sequence& s = sequence(id);
+  INGLE_CHECK(s.tokens.empty());
+  const int32_t root = tree_.anchor(key);
+  tree_.add_user(root);
+  tree_.drop_user(std::exchange(s.root, root));
+}
 
 int32_t KvCache::fork(int32_t from) {
   sequence(from);
@@ -77,6 +87,8 @@ int32_t KvCache::fork(int32_t from) {
   copy.tokens.assign(original.tokens.begin(), original.tokens.end());
   copy.nodes.assign(original.nodes.begin(), original.nodes.end());
   copy.computed = original.computed;
+  tree_.add_user(original.root);
+  tree_.drop_user(std::exchange(copy.root, original.root));
   for (int32_t node : copy.nodes) tree_.add_user(node);
   for (size_t g = 0; g < groups_.size(); ++g) {
     copy.groups[g].table.assign(original.groups[g].table.begin(), original.groups[g].table.end());
@@ -93,6 +105,7 @@ void KvCache::release(int32_t id) {
   keep_tail(s);
   drop_all(s);
   s.tokens.clear();
+  tree_.drop_user(std::exchange(s.root, PrefixTree::kRoot));
   s.live = false;
   free_ids_.push_back(id);
 }
@@ -315,7 +328,7 @@ void KvCache::restore(int32_t id, const Stored& stored,
 void KvCache::name_blocks(Sequence& s) {
   for (auto index = static_cast<int64_t>(s.nodes.size()); (index + 1) * kBlock <= s.computed; ++index) {
     const auto tokens = std::span<const int32_t>(s.tokens).subspan(static_cast<size_t>(index * kBlock), kBlock);
-    const int32_t parent = s.nodes.empty() ? PrefixTree::kRoot : s.nodes.back();
+    const int32_t parent = s.nodes.empty() ? s.root : s.nodes.back();
     int32_t node = tree_.find(parent, tokens);
     if (node == kNoNode) node = tree_.add(parent, tokens);
     tree_.add_user(node);
@@ -339,7 +352,7 @@ void KvCache::keep_tail(Sequence& s) {
     const int32_t block = s.groups[g].table[static_cast<size_t>(index)];
     if (pools_[g].references(block) > 1 || pools_[g].node(block) != kNoNode) return;
   }
-  const int32_t parent = s.nodes.empty() ? PrefixTree::kRoot : s.nodes.back();
+  const int32_t parent = s.nodes.empty() ? s.root : s.nodes.back();
   if (tree_.closest(parent, tokens).length == static_cast<int32_t>(tokens.size())) return;
   const int32_t node = tree_.add(parent, tokens);
   for (size_t g = 0; g < groups_.size(); ++g) {
@@ -376,12 +389,12 @@ int64_t KvCache::adopt(Sequence& s, std::span<const int32_t> prompt, int64_t lim
   std::vector<int32_t>& path = s.nodes;
   for (int64_t at = 0; at + kBlock <= limit; at += kBlock) {
     const int32_t node =
-        tree_.find(path.empty() ? PrefixTree::kRoot : path.back(), prompt.subspan(static_cast<size_t>(at), kBlock));
+        tree_.find(path.empty() ? s.root : path.back(), prompt.subspan(static_cast<size_t>(at), kBlock));
     if (node == kNoNode) break;
     path.push_back(node);
   }
   const auto nearest = [&](int64_t index) {  // among what continues the first `index` blocks
-    const int32_t parent = index == 0 ? PrefixTree::kRoot : path[static_cast<size_t>(index) - 1];
+    const int32_t parent = index == 0 ? s.root : path[static_cast<size_t>(index) - 1];
     const auto rest = prompt.subspan(static_cast<size_t>(index * kBlock));
     const PrefixTree::Match match = tree_.closest(parent, rest);
     Adoption best{match.length, -1, match.node, nullptr};
@@ -389,7 +402,7 @@ int64_t KvCache::adopt(Sequence& s, std::span<const int32_t> prompt, int64_t lim
       best.next = tree_.tokens(match.node)[static_cast<size_t>(match.length)];
     for (const Sequence& other : sequences_) {
       if (!other.live || &other == &s || other.computed <= index * kBlock) continue;
-      if (index > 0 && other.nodes[static_cast<size_t>(index) - 1] != parent) continue;
+      if ((index > 0 ? other.nodes[static_cast<size_t>(index) - 1] : other.root) != parent) continue;
       const auto have = std::span<const int32_t>(other.tokens)
                             .subspan(static_cast<size_t>(index * kBlock),
                                      static_cast<size_t>(std::min(kBlock, other.computed - index * kBlock)));

@@ -54,6 +54,9 @@ class KvCache {
   int64_t computed(int32_t id) const;
   void truncate(int32_t id, int64_t length);
 
+  // What is computed for an empty sequence from now on is shared only with sequences of the same key, which stands for
+  // all that makes keys and values besides the tokens. Forks have their original's; new sequences have 0.
+  void set_key(int32_t id, uint64_t key);
   // Makes an empty sequence start with what is there of `prompt`, at most `limit` tokens.
   PrefixReuse reuse_prefix(int32_t id, std::span<const int32_t> prompt, int64_t limit);
 
@@ -102,6 +105,7 @@ class KvCache {
   };
   struct Sequence {
     bool live = false;
+    int32_t root = PrefixTree::kRoot;  // by its key; it is a user of it
     std::vector<int32_t> tokens;
     int64_t computed = 0;
     std::vector<GroupTable> groups;

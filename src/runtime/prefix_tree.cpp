@@ -68,6 +68,16 @@ int32_t PrefixTree::add(int32_t parent, std::span<const int32_t> tokens) {
   return node;
 }
 
+int32_t PrefixTree::anchor(uint64_t key) {
+  if (key == 0) return kRoot;
+  for (int32_t node = at(kRoot).first_child; node != kNoNode; node = at(node).after) {
+    if (at(node).count == 0 && at(node).hash == key) return node;
+  }
+  const int32_t node = add(kRoot, {});
+  at(node).hash = key;
+  return node;
+}
+
 bool PrefixTree::complete(int32_t node) const noexcept { return at(node).held_blocks == static_cast<int32_t>(groups_); }
 
 PrefixTree::Match PrefixTree::closest(int32_t parent, std::span<const int32_t> tokens) const noexcept {

@@ -24,6 +24,10 @@ class PrefixTree {
   // `tokens`: 1 to 64 of them; fewer than 64 make a node that find() does not see and that has no children.
   int32_t add(int32_t parent, std::span<const int32_t> tokens);
 
+  // An empty prefix of its own, for what is computed in another way: the same for the same key, kRoot for 0. It stays
+  // as any node does.
+  int32_t anchor(uint64_t key);
+
   // The child of `parent` that shares the longest start with `tokens`, among those with a block in every group.
   struct Match {
     int32_t node = kNoNode;

@@ -1,8 +1,11 @@
 #include "ingle/session.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
+#include "base/xxh64.h"
+#include "runtime/adapter_impl.h"
 #include "runtime/model_impl.h"
 #include "runtime/session_impl.h"
 #include "runtime/session_plan.h"
@@ -57,6 +60,7 @@ Session::Impl::Impl(const Model& model_, SessionOptions options_)
     layers[l] = layers[owner];
   }
   counts.by_layer.resize(layers.size());
+  check_adapters(options.adapters);
   if (options.count_work) {
     auto dry = std::make_unique<CountingOps>();
     counting = dry.get();
@@ -73,8 +77,61 @@ Session::Session(Session&&) noexcept = default;
 const Model& Session::model() const noexcept { return *impl_->model; }
 const SessionOptions& Session::options() const noexcept { return impl_->options; }
 
-SequenceId Session::create() { return impl_->cache.create(); }
-SequenceId Session::fork(SequenceId from) { return impl_->cache.fork(from); }
+void Session::Impl::check_adapters(std::span<const AppliedAdapter> list) const {
+  for (const AppliedAdapter& applied : list) {
+    if (applied.adapter == nullptr) throw_error(ErrorCode::kInvalidArgument, "adapters: one of them is none");
+    const Adapter::Impl& adapter = applied.adapter->impl();
+    if (adapter.model != &model->impl())
+      throw_error(ErrorCode::kInvalidArgument, "{}: was opened for another model", adapter.info.path);
+    if (!std::isfinite(applied.scale))
+      throw_error(ErrorCode::kInvalidArgument, "{}: the scale {} is no number", adapter.info.path, applied.scale);
+  }
+}
+
+// Sequences with the same adapters and scales, in the same order, compute the same.
+void Session::Impl::set_adapters(SequenceId id, std::vector<AppliedAdapter> list) {
+  if (const size_t length = cache.tokens(id).size(); length > 0) {
+    throw_error(ErrorCode::kInvalidArgument, "sequence {}: has {} tokens; adapters are set before it reads any", id,
+                length);
+  }
+  check_adapters(list);
+  SequenceAdapters set;
+  Xxh64 key;
+  for (const AppliedAdapter& applied : list) {
+    const Adapter::Impl& adapter = applied.adapter->impl();
+    set.in_force.push_back({&adapter.weights, applied.scale});
+    key.add_number(adapter.fingerprint);
+    key.add_number(applied.scale);
+  }
+  cache.set_key(id, list.empty() ? 0 : std::max<uint64_t>(1, key.value()));
+  set.applied = std::move(list);
+  if (adapters.size() <= static_cast<size_t>(id)) adapters.resize(static_cast<size_t>(id) + 1);
+  adapters[static_cast<size_t>(id)] = std::move(set);
+}
+
+SequenceId Session::create() {
+  const SequenceId id = impl_->cache.create();
+  impl_->set_adapters(id, impl_->options.adapters);
+  return id;
+}
+
+SequenceId Session::fork(SequenceId from) {
+  const SequenceId id = impl_->cache.fork(from);
+  auto& adapters = impl_->adapters;
+  if (adapters.size() <= static_cast<size_t>(id)) adapters.resize(static_cast<size_t>(id) + 1);
+  adapters[static_cast<size_t>(id)] = adapters[static_cast<size_t>(from)];
+  return id;
+}
+
+void Session::set_adapters(SequenceId id, std::vector<AppliedAdapter> adapters) {
+  impl_->set_adapters(id, std::move(adapters));
+}
+
+std::span<const AppliedAdapter> Session::adapters(SequenceId id) const {
+  impl_->cache.tokens(id);  // throws for a sequence that is not there
+  return impl_->adapters[static_cast<size_t>(id)].applied;
+}
+
 void Session::truncate(SequenceId id, int64_t length) { impl_->cache.truncate(id, length); }
 void Session::release(SequenceId id) { impl_->cache.release(id); }
 int64_t Session::length(SequenceId id) const { return static_cast<int64_t>(impl_->cache.tokens(id).size()); }
@@ -116,10 +173,16 @@ std::vector<MemoryUse> Session::memory() const {
   const Impl& s = *impl_;
   std::vector<KvGroupOptions> groups;
   for (size_t g = 0; g < s.cache.groups(); ++g) groups.push_back(s.cache.group(g));
-  return {{"weights", s.model->impl().loaded.weights->bytes(), "packed for this machine"},
-          {"kv cache", s.cache.budget_bytes(), describe_cache(groups)},
-          {"activations", std::max(s.planned_activation_bytes, s.ops->arena_bytes()),
-           fmt::format("{} rows at once, logits included", s.options.micro_batch)}};
+  std::vector<MemoryUse> uses = {{"weights", s.model->impl().loaded.weights->bytes(), "packed for this machine"},
+                                 {"kv cache", s.cache.budget_bytes(), describe_cache(groups)},
+                                 {"activations", std::max(s.planned_activation_bytes, s.ops->arena_bytes()),
+                                  fmt::format("{} rows at once, logits included", s.options.micro_batch)}};
+  for (const AppliedAdapter& applied : s.options.adapters) {
+    const AdapterInfo& info = applied.adapter->info();
+    uses.push_back({"adapter", info.memory_bytes,
+                    fmt::format("{}, {} tensors, times {}", info.path, info.tensors, applied.scale)});
+  }
+  return uses;
 }
 
 RowCounts RowCounts::operator-(const RowCounts& earlier) const {

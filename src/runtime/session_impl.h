@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "batch/row_need.h"
 #include "ingle/session.h"
 #include "models/model.h"
+#include "runtime/adapter_ops.h"
 #include "runtime/counting_ops.h"
 #include "runtime/kv_cache.h"
 
@@ -38,12 +40,15 @@ struct Session::Impl {
     }
   };
 
+  void check_adapters(std::span<const AppliedAdapter> list) const;
+  void set_adapters(SequenceId id, std::vector<AppliedAdapter> list);
   void evaluate(std::span<const RunRequest> runs, const std::function<void(const ResultRow&)>& each);
   void check_requests(std::span<const RunRequest> runs, bool can_deliver) const;
   void plan_work(std::span<const RunRequest> runs);
   void grant_rows();
   void run_micro_batch(const std::function<void(const ResultRow&)>& each);
-  void deliver(Tensor hidden, const std::function<void(const ResultRow&)>& each);
+  void deliver(Ops& op, Tensor hidden, const std::function<void(const ResultRow&)>& each);
+  Ops& step_ops();
   void fill_batch();
   void roll_back() noexcept;
 
@@ -52,7 +57,13 @@ struct Session::Impl {
   SessionOptions options;
   KvCache cache;
   std::unique_ptr<Ops> ops;
-  CountingOps* counting = nullptr;  // ops, where nothing is computed
+  std::optional<AdapterOps> adapted;  // ops with adapters, once there are any
+  struct SequenceAdapters {
+    std::vector<AppliedAdapter> applied;
+    std::vector<AdapterOps::InForce> in_force;  // the same, as operations take it
+  };
+  std::vector<SequenceAdapters> adapters;  // by sequence
+  CountingOps* counting = nullptr;         // ops, where nothing is computed
   size_t planned_activation_bytes = 0;
   std::function<bool()> cancelled;
   std::vector<int> tapped;  // layers, ascending
@@ -67,6 +78,7 @@ struct Session::Impl {
   Batch batch;
   RowNeed need;
   std::vector<KvCache::Append> appends;
+  std::vector<AdapterOps::Adapters> slot_adapters;
   std::vector<std::vector<std::span<const int32_t>>> tables;  // [group][slot]
   std::vector<KvLayer> layers;
   std::vector<size_t> group_of_layer;

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/mapped_file.h"
 #include "models/rope.h"
+#include "runtime/adapter_impl.h"
 #include "runtime/fingerprint.h"
 #include "runtime/model_impl.h"
 #include "runtime/session_impl.h"
@@ -12,7 +13,8 @@
 namespace ingle {
 namespace {
 
-StateOwner owner_of(const Session& session) {
+// What the sequence's cache depends on.
+StateOwner owner_of(const Session& session, SequenceId id) {
   const Model::Impl& model = session.model().impl();
   const Session::Impl& s = session.impl();
   StateOwner owner{.fingerprint = fingerprint(model.file),
@@ -24,6 +26,11 @@ StateOwner owner_of(const Session& session) {
                    .exact = model.backend().precision() == Precision::kExact,
                    .long_rope = turns_for_long_texts(model.file, s.graph->hparams(), s.options.context),
                    .groups = {}};
+  for (const AppliedAdapter& applied : session.adapters(id)) {
+    const Adapter::Impl& adapter = applied.adapter->impl();
+    const std::string name = std::filesystem::path(adapter.info.path).filename().native();
+    owner.adapters.push_back({name.substr(0, 256), adapter.fingerprint, applied.scale});
+  }
   for (size_t g = 0; g < s.cache.groups(); ++g) owner.groups.push_back(s.cache.group(g));
   return owner;
 }
@@ -51,26 +58,33 @@ void check_state(const StateFile& state, const KvCache& cache, int64_t vocabular
 
 void Session::save_state(SequenceId id, const std::filesystem::path& path, std::string_view attachment) const {
   check_computes(*this);
-  write_state(path, owner_of(*this), impl_->cache, id, attachment);
+  write_state(path, owner_of(*this, id), impl_->cache, id, attachment);
 }
 
-LoadedState Session::load_state(const std::filesystem::path& path) {
+LoadedState Session::load_state(const std::filesystem::path& path) { return load_state(path, impl_->options.adapters); }
+
+LoadedState Session::load_state(const std::filesystem::path& path, std::vector<AppliedAdapter> adapters) {
   check_computes(*this);
   const MappedFile file = MappedFile::open(path);
   const StateFile state = parse_state(file.bytes(), path.native());
-  check_owner(state.owner, owner_of(*this), path.native());
   KvCache& cache = impl_->cache;
-  check_state(state, cache, impl_->graph->hparams().vocab, path.native());
   const auto fill = [&](size_t group, int64_t index, std::span<std::byte> block) {
     const size_t at = static_cast<size_t>(index - state.first[group]) * block.size();
     std::memcpy(block.data(), state.blocks[group].data() + at, block.size());
   };
   const SequenceId id = create();
   try {
-    cache.restore(id, {.tokens = state.tokens, .computed = state.computed, .first = state.first}, fill);
-  } catch (const Error& error) {
+    set_adapters(id, std::move(adapters));
+    check_owner(state.owner, owner_of(*this, id), path.native());
+    check_state(state, cache, impl_->graph->hparams().vocab, path.native());
+    try {
+      cache.restore(id, {.tokens = state.tokens, .computed = state.computed, .first = state.first}, fill);
+    } catch (const Error& error) {
+      throw Error(error.code(), fmt::format("{}: {}", path.native(), error.what()));
+    }
+  } catch (...) {
     release(id);
-    throw Error(error.code(), fmt::format("{}: {}", path.native(), error.what()));
+    throw;
   }
   return {id, std::string(state.attachment)};
 }

@@ -1,5 +1,6 @@
 #include "runtime/state_file.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -15,6 +16,7 @@ constexpr std::string_view kMagic = "INGLESEQ";
 constexpr uint32_t kVersion = 1;
 constexpr uint64_t kMostName = 4096;    // bytes
 constexpr uint32_t kMostGroups = 4096;  // of layers
+constexpr uint32_t kMostAdapters = 4096;
 constexpr int64_t kMostPositions = int64_t{1} << 26;
 constexpr size_t kHeadBytes = 32, kChecksumBytes = 8;
 
@@ -60,9 +62,11 @@ void write_state(const std::filesystem::path& path, const StateOwner& owner, con
   const int64_t computed = cache.computed(id), blocks = blocks_of(computed);
   const std::string* names[] = {&owner.architecture, &owner.model, &owner.backend, &owner.cache_type_k,
                                 &owner.cache_type_v};
-  uint64_t size = kHeadBytes + 2 * sizeof(uint32_t) + 2 * sizeof(uint64_t) + tokens.size_bytes() + sizeof(uint64_t) +
+  uint64_t size = kHeadBytes + 3 * sizeof(uint32_t) + 2 * sizeof(uint64_t) + tokens.size_bytes() + sizeof(uint64_t) +
                   attachment.size() + kChecksumBytes;
   for (const std::string* name : names) size += sizeof(uint64_t) + name->size();
+  for (const StateOwner::Adapter& adapter : owner.adapters)
+    size += 2 * sizeof(uint64_t) + adapter.name.size() + sizeof(float);
   for (size_t g = 0; g < cache.groups(); ++g)
     size +=
         8 * sizeof(int64_t) + static_cast<uint64_t>(blocks - cache.first_block(id, g)) * block_bytes(cache.group(g));
@@ -75,6 +79,12 @@ void write_state(const std::filesystem::path& path, const StateOwner& owner, con
   out.number(owner.fingerprint);
   for (const std::string* name : names) out.text(*name);
   out.number<uint32_t>(owner.long_rope);
+  out.number(static_cast<uint32_t>(owner.adapters.size()));
+  for (const StateOwner::Adapter& adapter : owner.adapters) {
+    out.text(adapter.name);
+    out.number(adapter.fingerprint);
+    out.number(adapter.scale);
+  }
   out.number(static_cast<uint32_t>(cache.groups()));
   for (size_t g = 0; g < cache.groups(); ++g) {
     const KvGroupOptions& group = cache.group(g);
@@ -128,6 +138,15 @@ StateFile parse_state(std::span<const std::byte> bytes, std::string_view name) {
   const auto long_rope = in.read<uint32_t>("the choice of ropes");
   if (long_rope > 1) in.fail("choice of ropes {} is neither 0 nor 1", long_rope);
   owner.long_rope = long_rope == 1;
+  const auto adapters = in.read<uint32_t>("the number of adapters");
+  if (adapters > kMostAdapters) in.fail("{} adapters, at most {} are allowed", adapters, kMostAdapters);
+  for (uint32_t i = 0; i < adapters; ++i) {
+    in.begin_record("adapter", i);
+    StateOwner::Adapter& adapter = owner.adapters.emplace_back();
+    text(adapter.name, "its name");
+    adapter.fingerprint = in.read<uint64_t>("its fingerprint");
+    adapter.scale = in.read<float>("its scale");
+  }
   const auto groups = in.read<uint32_t>("the number of groups");
   if (groups > kMostGroups) in.fail("{} groups of layers, at most {} are allowed", groups, kMostGroups);
   std::vector<std::pair<int64_t, int64_t>> extents;  // blocks, and bytes of one
@@ -189,6 +208,17 @@ void check_owner(const StateOwner& kept, const StateOwner& here, std::string_vie
   if (kept.exact != here.exact) refuse("the precision", precision(kept), precision(here));
   if (kept.cache_type_k != here.cache_type_k) refuse("the cache type for keys", kept.cache_type_k, here.cache_type_k);
   if (kept.cache_type_v != here.cache_type_v) refuse("the cache type for values", kept.cache_type_v, here.cache_type_v);
+  const auto adapters = [](const StateOwner& owner) {
+    std::string text;
+    for (const StateOwner::Adapter& a : owner.adapters)
+      text +=
+          fmt::format("{}{} (fingerprint {:016x}) times {}", text.empty() ? "" : ", ", a.name, a.fingerprint, a.scale);
+    return text.empty() ? "none" : text;
+  };
+  const auto same = [](const StateOwner::Adapter& a, const StateOwner::Adapter& b) {
+    return a.fingerprint == b.fingerprint && a.scale == b.scale;
+  };
+  if (!std::ranges::equal(kept.adapters, here.adapters, same)) refuse("the adapters", adapters(kept), adapters(here));
   const auto rope = [](const StateOwner& owner) { return owner.long_rope ? "long texts" : "short texts"; };
   if (kept.long_rope != here.long_rope)
     refuse("a context whose rope factors are those for", rope(kept), fmt::format("one for {}", rope(here)));

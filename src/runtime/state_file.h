@@ -2,7 +2,9 @@
 //
 //   "INGLESEQ" | version u32 | precision u32 | file bytes u64 | model fingerprint u64
 //   architecture | model name | backend | type of keys | type of values          (strings: length u64, bytes)
-//   long rope u32 | groups u32
+//   long rope u32 | adapters u32
+//   per adapter: name (string), fingerprint u64, scale f32
+//   groups u32
 //   per group: layers, window, kv heads, k size, v size, bytes of a block, first block, blocks       (8 x i64)
 //   positions computed i64 | tokens u64 | token ids i32...
 //   attachment (string)
@@ -29,7 +31,13 @@ struct StateOwner {
   uint64_t fingerprint = 0;  // of the model
   std::string architecture, model, backend, cache_type_k, cache_type_v;
   bool exact = false;
-  bool long_rope = false;              // keys turn by the factors for long texts
+  bool long_rope = false;  // keys turn by the factors for long texts
+  struct Adapter {
+    std::string name;
+    uint64_t fingerprint = 0;
+    float scale = 0;
+  };
+  std::vector<Adapter> adapters;       // in force, in order
   std::vector<KvGroupOptions> groups;  // as far as a block's form goes
 };
 

@@ -292,6 +292,24 @@ TEST(Session, AGenerationStepAllocatesNothing) {
   }
 }
 
+TEST(Session, AGenerationStepWithAdaptersAllocatesNothing) {
+  const Loaded loaded("qwen3moe_tiny", false);
+  const Adapter adapter =
+      Adapter::open(loaded.model, std::string(INGLE_SOURCE_DIR) + "/tests/models/lora/qwen3moe_tiny.one.gguf");
+  Session s(loaded.model, {.context = 512, .sequences = 2});
+  const SequenceId a = s.create(), b = s.create();
+  s.set_adapters(b, {{&adapter, 1}});
+  const std::function<void(const ResultRow&)> take = [](const ResultRow&) {};
+  const auto step = [&](TokenId token) {
+    const RunRequest runs[] = {{a, {&token, 1}, Want::kLast}, {b, {&token, 1}, Want::kLast}};
+    s.evaluate(runs, take);
+  };
+  for (TokenId t = 0; t < 70; ++t) step(t);  // sizes are learnt
+  const int64_t before = allocations;
+  for (TokenId t = 0; t < 60; ++t) step(t);
+  EXPECT_EQ(allocations - before, 0);
+}
+
 TEST(Session, ThePlanIsWhatASessionTakes) {
   Loaded loaded;
   const SessionOptions options{.context = 512, .sequences = 2, .micro_batch = 64};

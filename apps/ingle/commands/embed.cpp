@@ -101,7 +101,8 @@ int embed(const Arguments& arguments) {
   const Model model = open_model(engine, path, arguments);
   const ChosenPooling chosen = choose_pooling(arguments, path, model);
   // What the context is where none was given, and whether it can be had, is the library's to say.
-  const SessionOptions session = Session(model, session_options(arguments)).options();
+  const Adapters adapters = open_adapters(model, arguments);
+  const SessionOptions session = Session(model, session_options(arguments, adapters)).options();
   const std::vector<Tokens> tokens = tokenize_texts(model, texts, session.context);
   const EmbedOptions options{
       .pooling = chosen.pooling, .normalize = !arguments.flag("no-normalize"), .session = session};
@@ -170,7 +171,8 @@ Command embed_command() {
        .positionals = {{.name = "MODEL",
                         .help = "A GGUF file, or a catalogue name: smollm2",
                         .kind = ValueKind::kFile}},
-       .groups = {&kModelOptions, &kEmbedOptions, &kContextOptions, &kMachineOptions, &kGeneralOptions},
+       .groups = {&kModelOptions, &kAdapterOptions, &kEmbedOptions, &kContextOptions, &kMachineOptions,
+                  &kGeneralOptions},
        .examples = {{"ingle embed smollm2 -f texts.txt --pooling mean > vectors.txt",
                      "a line of numbers for each line"},
                     {"ingle embed smollm2 -p \"A cat sleeps\" -p \"The kitten naps\" -p \"Taxes rise\" --similarity",

@@ -140,7 +140,8 @@ int run_perplexity(const Arguments& arguments) {
   if (kept && arguments.integer("chunks") > 0)
     windows.tokens.resize(static_cast<size_t>(std::min(windows.count(), arguments.integer("chunks")) * windows.size));
 
-  SessionOptions options = session_options(arguments);
+  const Adapters adapters = open_adapters(model, arguments);
+  SessionOptions options = session_options(arguments, adapters);
   options.context = windows.size;
   Session session(model, options);
   std::optional<LogitsWriter> writer;
@@ -181,7 +182,7 @@ Command perplexity_command() {
        .positionals = {{.name = "MODEL",
                         .help = "A GGUF file, or a catalogue name: smollm2",
                         .kind = ValueKind::kFile}},
-       .groups = {&kModelOptions, &kPerplexityOptions, &kMachineOptions, &kGeneralOptions},
+       .groups = {&kModelOptions, &kAdapterOptions, &kPerplexityOptions, &kMachineOptions, &kGeneralOptions},
        .examples = {{"ingle perplexity model.gguf -f text.txt", "the whole text, in windows of 512"},
                     {"ingle perplexity model.gguf -f text.txt --chunks 20 --exact --save-logits exact.bin",
                      "keep the exact distributions"},

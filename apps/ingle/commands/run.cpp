@@ -173,7 +173,8 @@ int run_model(const Arguments& arguments) {
   Engine engine(engine_options(arguments));
   const auto start = std::chrono::steady_clock::now();
   const Model model = open_model(engine, path, arguments);
-  SessionOptions options = session_options(arguments);
+  const Adapters adapters = open_adapters(model, arguments);
+  SessionOptions options = session_options(arguments, adapters);
   if (arguments.flag("trace-ops")) options.trace = [](std::string_view line) { note("{}", line); };
   Session session(model, std::move(options));
   const double load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -215,12 +216,13 @@ Command run_command() {
        .positionals = {{.name = "MODEL",
                         .help = "A GGUF file, or a catalogue name: smollm2",
                         .kind = ValueKind::kFile}},
-       .groups = {&kModelOptions, &kRunOptions, &kGenerationOptions, &kSamplingOptions, &kContextOptions,
-                  &kMachineOptions, &kInsightOptions, &kGeneralOptions},
+       .groups = {&kModelOptions, &kAdapterOptions, &kRunOptions, &kGenerationOptions, &kSamplingOptions,
+                  &kContextOptions, &kMachineOptions, &kInsightOptions, &kGeneralOptions},
        .examples = {{"ingle run smollm2", "chat"},
                     {"ingle run smollm2 -p \"Name three colours\" --temp 0", "one answer, always the same"},
                     {"git diff | ingle run model.gguf -p \"Summarise:\" -f -",
                      "a question about what comes through a pipe"},
+                    {"ingle run model.gguf --lora style.gguf --lora-scaled facts.gguf:0.5", "with two adapters"},
                     {"ingle run model.gguf --raw -p \"Once upon a time\" -n 100", "continue a text"},
                     {"ingle run model.gguf -f book.txt --save-state book.state",
                      "read a long text once, to ask about it later with --load-state"},

@@ -112,7 +112,8 @@ int score(const Arguments& arguments) {
 
   Engine engine(engine_options(arguments));
   const Model model = open_model(engine, path, arguments);
-  Session session(model, session_options(arguments));
+  const Adapters adapters = open_adapters(model, arguments);
+  Session session(model, session_options(arguments, adapters));
   Scored scored;
   scored.tokens = model.tokenize(text, {.add_special = true});
   const auto count = static_cast<int64_t>(scored.tokens.size());
@@ -150,7 +151,8 @@ Command score_command() {
        .positionals = {{.name = "MODEL",
                         .help = "A GGUF file, or a catalogue name: smollm2",
                         .kind = ValueKind::kFile}},
-       .groups = {&kModelOptions, &kScoreOptions, &kContextOptions, &kMachineOptions, &kGeneralOptions},
+       .groups = {&kModelOptions, &kAdapterOptions, &kScoreOptions, &kContextOptions, &kMachineOptions,
+                  &kGeneralOptions},
        .examples = {{"ingle score smollm2 -p \"The capital of France is Paris.\"", "a table"},
                     {"ingle score smollm2 -p \"The capital of France is Paris.\" --top 3", "and what else there was"},
                     {"ingle score model.gguf -f text.txt --json | jq .logprob", "for programs"}}},
