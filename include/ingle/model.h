@@ -44,11 +44,24 @@ struct ModelInfo {
   int64_t layers = 0, d_model = 0, heads = 0, kv_heads = 0, vocabulary = 0;
   int64_t context_length = 0;  // that the model was trained for
   bool has_chat_template = false;
+  bool causal = true;     // false: reads in both directions, a text at once
+  bool generates = true;  // false: an encoder, for embed and rerank
+  std::string pooling;    // what its file says makes a vector of a text's rows: "mean", "cls", "last", "rank"; or ""
+  // What its classifier scores, by name where the file has names; empty: it has no classifier.
+  std::vector<std::string> labels;
 };
 
 struct TokenizeOptions {
   bool add_special = true;     // the begin/end tokens the model wants
   bool parse_special = false;  // control tokens written out in the text become tokens
+  // The most tokens, begin and end among them: what is too much is cut from the text's own end. 0: all there are.
+  int64_t most = 0;
+};
+
+// Two texts as one list of tokens.
+struct TokenPair {
+  std::vector<TokenId> tokens;
+  int64_t second_text = 0;  // for RunRequest
 };
 
 // One line of --explain: which layout and kernels serve a tensor, and why.
@@ -84,7 +97,12 @@ class Model {
   const ModelInfo& info() const noexcept;
   Engine& engine() const noexcept;
 
+  // Throws Error{kInvalidArgument} where `most` has no room for the text beside what begins and ends it.
   std::vector<TokenId> tokenize(std::string_view text, TokenizeOptions options = {}) const;
+  // A question and a text that may answer it, as a reranker reads them: by the template in its file (under the name
+  // rerank) or with the tokens that part two texts. With `most` what is too much is cut from the end of `text`. Throws
+  // Error{kInvalidArgument} where `most` has no room for any of it.
+  TokenPair tokenize_pair(std::string_view query, std::string_view text, int64_t most = 0) const;
   std::string piece(TokenId id, bool special = false) const;  // bytes; may be part of a character
   const std::string& token_text(TokenId id) const;            // as in the file
   std::string_view token_kind(TokenId id) const;              // "normal", "control", "byte", ...

@@ -35,13 +35,17 @@ struct SessionOptions {
 
 using SequenceId = int32_t;
 
-enum class Want { kNothing, kLast, kAll };  // rows of a run whose logits are wanted
+enum class Want { kNothing, kFirst, kLast, kAll };  // of the rows of a run
 
 struct RunRequest {
   SequenceId sequence;
   std::span<const TokenId> tokens;  // appended to the sequence
   Want want = Want::kLast;          // rows whose logits are wanted
   Want hidden = Want::kNothing;     // rows whose last hidden state is wanted: embeddings, a drafter's input
+  Want scores = Want::kNothing;     // rows that the model's classifier is to score
+  // Where the second of two texts begins that are read as a pair, as an index into `tokens`; 0: there is one text. It
+  // matters to models that tell the texts of a pair apart.
+  int64_t second_text = 0;
 };
 
 struct ResultRow {
@@ -49,6 +53,7 @@ struct ResultRow {
   int32_t position;               // of the token that was read; the logits are for the next one
   std::span<const float> logits;  // [vocabulary], or empty where they are not wanted; valid during the call
   std::span<const float> hidden;  // [d_model], normed as the output layer reads it; empty where not wanted
+  std::span<const float> scores;  // [ModelInfo::labels], as they come; empty where not wanted
 };
 
 // The rows that came into one layer in one micro-batch, of one run.
@@ -119,15 +124,18 @@ class Session {
 
   // Makes an empty sequence start with what the cache already holds of `prompt` (by content, from any sequence, also
   // released ones); returns how many tokens are there now (at most prompt size - 1, so that there is something to
-  // read).
+  // read). None where the model reads in both directions: what a token is depends on all that follows.
   int64_t reuse_prefix(SequenceId id, std::span<const TokenId> prompt);
   PrefixReport last_reuse() const noexcept;  // of the last reuse_prefix(), or of generate()'s own
 
   // Appends the runs' tokens and computes; cuts them into micro-batches itself, evenly over the runs. `each` sees the
   // wanted rows micro-batch by micro-batch, in each of them run by run, a run's rows in ascending position; it may be
   // empty if nothing is wanted, and must not call the session it came from. On an error (also one thrown by `each`) no
-  // sequence has changed. Throws Error: kInvalidArgument (token id, context exceeded: names the numbers), kOutOfMemory
-  // (cache budget), kCancelled.
+  // sequence has changed.
+  // A model that reads in both directions (ModelInfo::causal is false) reads a text in one step: a run is the whole of
+  // its sequence, and not longer than a micro-batch. Runs of one micro-batch never see one another.
+  // Throws Error: kInvalidArgument (token id, context or micro-batch exceeded: names the numbers), kUnsupported (logits
+  // of a model without an output layer, scores of one without a classifier), kOutOfMemory (cache budget), kCancelled.
   void evaluate(std::span<const RunRequest> runs, const std::function<void(const ResultRow&)>& each);
   void set_cancel(std::function<bool()> cancelled);  // asked between micro-batches
   // From now on `take` gets every row that comes into these layers, whether or not its result is wanted, before the

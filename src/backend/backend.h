@@ -62,11 +62,14 @@ inline Linear fine(Linear linear) {
   return linear;
 }
 
-// RMS norm: x / sqrt(mean(x^2) + eps) * gain, over the last dimension.
+// Over the last dimension. RMS norm: x / sqrt(mean(x^2) + eps) * gain. `centred`, layer norm (Ba et al.,
+// arXiv:1607.06450): y / sqrt(mean(y^2) + eps) * gain + bias, with y = x - mean(x).
 struct Norm {
   const float* gain = nullptr;  // [size], or nullptr: ones
   int64_t size = 0;
   float eps = 0;
+  bool centred = false;
+  const float* bias = nullptr;  // [size], or nullptr: zeros; of a centred norm only
 };
 
 // kGelu: tanh form. kClampedSilu (gpt-oss, arXiv:2508.10925), where what up gives is taken one higher:
@@ -121,6 +124,9 @@ struct AttentionOptions {
   // [heads], or nullptr. A score gains slope * (key position - query position) (ALiBi, Press et al., arXiv:2108.12409),
   // after scale and cap.
   const float* slopes = nullptr;
+  // nullptr: a row sees what stands up to its own position. Otherwise (encoders) a row sees its whole sequence, up to
+  // the sequence's last row in this set, which has rows of every sequence that asks; then no window and no slopes.
+  const RowSet* whole = nullptr;
 };
 
 // Part of an embedding table's columns, and what they are multiplied by.
@@ -190,8 +196,8 @@ class Ops {
   // Writes K and V [rows, kv_heads, head_dim] of these rows into the cache, keys turned by their positions as rope()
   // would (nullptr: as they are). The tensors stay what they are.
   virtual void append(const KvLayer& kv, Tensor k, Tensor v, const RowSet& rows, const Rope* rope = nullptr) = 0;
-  // Causal attention of each row over its own sequence up to its position: [rows, heads, head_dim] -> [rows, heads *
-  // v_dim].
+  // Attention of each row over its own sequence, up to its position (or all of it, AttentionOptions::whole): [rows,
+  // heads, head_dim] -> [rows, heads * v_dim].
   virtual Tensor attention(Tensor q, const KvLayer& kv, const RowSet& rows, const AttentionOptions& options) = 0;
   virtual Tensor gather_rows(Tensor x, std::span<const int32_t> rows) = 0;
   // Some columns (of each head) of one or several tensors, side by side: [..., sum of counts].

@@ -42,6 +42,7 @@ extern const RowOp kAddScaled;       // x = x + a * y
 extern const RowOp kScaleColumns;    // x = vector * x
 extern const RowOp kSoftCap;         // x = a * tanh(x / a)
 extern const RowOp kSigmoid;         // x = 1 / (1 + e^-x)
+extern const RowOp kGelu;            // x = gelu(x), gelu as it is defined: x times the normal distribution up to x
 extern const RowOp kSiluMul;         // x = silu(x) * y
 extern const RowOp kGeluMul;         // x = gelu(x) * y, gelu in its tanh form
 extern const RowOp kMatchMagnitude;  // x = x * sqrt(mean(y^2) / max(mean(x^2), a))

@@ -8,6 +8,7 @@ void Batch::add_run(std::span<const int32_t> run_tokens, int32_t first_position,
   for (int32_t token : run_tokens) {
     tokens.push_back(token);
     positions.push_back(first_position++);
+    segments.push_back(0);
     wants.push_back(want);
   }
 }

@@ -8,11 +8,12 @@
 
 namespace ingle {
 
-// Why a row's result is wanted; a row may have both reasons.
+// Why a row's result is wanted; a row may have several reasons.
 enum class RowWant : uint8_t {
   kNone = 0,
   kLogits = 1,  // to draw the next token from, or to look up the probability of the one that follows
   kHidden = 2,  // the last hidden row: an embedding, or what a drafter reads
+  kScores = 4,  // what a classifier makes of it: a number for each of its labels
 };
 constexpr RowWant operator|(RowWant a, RowWant b) {
   return static_cast<RowWant>(static_cast<uint8_t>(a) | static_cast<uint8_t>(b));
@@ -29,6 +30,7 @@ struct RowRun {
 struct Batch {
   std::vector<int32_t> tokens;     // [T]
   std::vector<int32_t> positions;  // [T]: position of each token in its sequence
+  std::vector<int32_t> segments;   // [T]: 0, or 1 in the second of two texts that are read as a pair
   std::vector<RowWant> wants;      // [T]
   std::vector<RowRun> runs;        // in row order; a sequence appears once; slots are 0, 1, 2, ...
 
@@ -36,6 +38,7 @@ struct Batch {
   void clear() noexcept {
     tokens.clear();
     positions.clear();
+    segments.clear();
     wants.clear();
     runs.clear();
   }

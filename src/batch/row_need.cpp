@@ -6,6 +6,11 @@
 
 namespace ingle {
 
+int64_t RowSet::end_of(int32_t slot) const noexcept {
+  const RowRun& run = *std::ranges::lower_bound(runs, slot, {}, &RowRun::slot);
+  return positions[static_cast<size_t>(run.first_row + run.rows - 1)] + int64_t{1};
+}
+
 void RowNeed::assign(const Batch& batch, RowNeedOptions options) {
   crop_layer_ = options.every_row ? std::numeric_limits<int>::max() : std::max(options.last_writer, options.last_tap);
   every_row_ = options.every_row;

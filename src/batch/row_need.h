@@ -20,6 +20,8 @@ struct RowSet {
 
   int64_t size() const noexcept { return static_cast<int64_t>(rows.size()); }
   bool empty() const noexcept { return rows.empty(); }
+  // Behind the last position of a sequence that has rows here.
+  int64_t end_of(int32_t slot) const noexcept;
 };
 
 // The rows of one layer. `in`: the rows its input has. `out`: the rows its output has.

@@ -156,8 +156,9 @@ Hparams read_hparams(const GgufFile& file, const HparamDefaults& defaults) {
   const int64_t layers = keys.get("block_count", 1, kMaxLayers);
   h.d_model = keys.get("embedding_length", 1, kMaxExtent);
   h.context_length = keys.get("context_length", 1, std::numeric_limits<int32_t>::max());
-  h.norm_eps = static_cast<float>(keys.positive("attention.layer_norm_rms_epsilon",
-                                                file.get_float(keys.name("attention.layer_norm_rms_epsilon")), 1));
+  const char* eps = defaults.layer_norms ? "attention.layer_norm_epsilon" : "attention.layer_norm_rms_epsilon";
+  h.norm_eps = static_cast<float>(keys.positive(eps, file.get_float(keys.name(eps)), 1));
+  h.causal = file.find_bool(keys.name("attention.causal")).value_or(defaults.causal);
   h.experts = keys.find("expert_count", 0, 0, 1024);
   h.experts_used = keys.find("expert_used_count", 0, 0, h.experts);
   h.expert_d_ff = keys.find("expert_feed_forward_length", 0, 0, kMaxExtent);
@@ -175,6 +176,10 @@ Hparams read_hparams(const GgufFile& file, const HparamDefaults& defaults) {
       keys.has("attention.head_count_kv") ? keys.per_layer("attention.head_count_kv", layers, 1, kMaxExtent) : heads;
   const std::vector<int64_t> d_ff = keys.per_layer("feed_forward_length", layers, 1, kMaxExtent);
   const std::vector<int32_t> windows = read_windows(keys, layers, defaults.window_period);
+  if (!h.causal && std::ranges::any_of(windows, [](int32_t window) { return window != 0; })) {
+    throw_error(ErrorCode::kUnsupported, "{}: a sliding window ('{}') of a model that reads in both directions", h.file,
+                keys.name("attention.sliding_window"));
+  }
   const bool says_head_dim = keys.has("attention.key_length") || keys.has("head_dim");
   if (!says_head_dim && h.d_model % heads[0] != 0) {
     throw_error(ErrorCode::kInvalidFile, "{}: {} channels do not divide into {} heads, and there is no key '{}'",

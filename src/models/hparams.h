@@ -43,6 +43,8 @@ struct HparamDefaults {
   bool embeddings_by_width = false;                   // embeddings are multiplied by sqrt(d_model)
   bool expert_weights_norm = true;                    // an expert's weight is its share among the used ones, not of all
   bool whole_yarn_pairs = true;                       // RopeHparams::whole_pairs
+  bool layer_norms = false;                           // norms are centred: their eps has a key of another name
+  bool causal = true;                                 // a token sees those before it; false: all of its text
   bool shares_caches = false;                         // the last layers may read the cache of earlier ones
   bool windows_differ = false;  // sliding layers have a head size and a rope (base 10000) of their own
 };
@@ -51,6 +53,9 @@ struct Hparams {
   std::string architecture, file;  // file: the name for messages
   int64_t d_model = 0, vocab = 0, context_length = 0;
   float norm_eps = 0;
+  bool causal = true;  // false: a token sees all of its text, which so must be read in one step
+  // Rows of tables that some encoders add to their embeddings; 0: there is no such table.
+  int64_t position_rows = 0, segment_rows = 0;
   float attention_soft_cap = 0, logit_soft_cap = 0;  // 0: none
   float embedding_scale = 1;                         // what embeddings are multiplied by
   float residual_scale = 1;                          // what a part of a layer is multiplied by before it is added

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "gguf/gguf.h"
 #include "models/hparams.h"
 #include "models/weights.h"
+#include "nn/classifier.h"
 
 namespace ingle {
 
@@ -52,13 +54,16 @@ class ModelGraph {
   // Appends the batch to the cache (ops.begin_step() has been called) and computes the wanted rows: what the output
   // layer reads, [wanted, d_model]. Nothing wanted: no tensor, and the layers that only read are not run.
   virtual Tensor forward(Ops& op, const Step& step) const = 0;
-  // Some of those rows -> [rows, vocab].
+  // Whether there is an output layer over the vocabulary. Encoders have none: their hidden rows are the result.
+  virtual bool has_logits() const noexcept { return true; }
+  // Some of those rows -> [rows, vocab]. Only where has_logits().
   virtual Tensor logits(Ops& op, Tensor hidden) const = 0;
 };
 
 struct LoadedModel {
   std::unique_ptr<WeightStore> weights;
   std::unique_ptr<ModelGraph> graph;
+  std::optional<Classifier> classifier;  // of the hidden rows, where the file has one
 };
 
 // Throws Error: kUnsupported (an architecture, a format or a feature nothing here implements, and files that are no

@@ -38,7 +38,8 @@ AttentionShape attention_shape(const Hparams& h, const LayerHparams& l) {
           .kv_heads = l.kv_heads,
           .scale = l.attention_scale,
           .window = l.window,
-          .soft_cap = h.attention_soft_cap};
+          .soft_cap = h.attention_soft_cap,
+          .causal = h.causal};
 }
 
 GatedMlp read_gated_mlp(const Hparams& h, const Weights& b, int64_t d_ff, Activation activation,

@@ -12,6 +12,7 @@ using Family = std::span<const Architecture>;
 // it. (A function declared here is one of namespace ingle, so the table must not be in an unnamed one.)
 // clang-format off
 constexpr Family (*kFamilies[])() = {
+    [] { extern Family bert_architectures(); return bert_architectures(); },
     [] { extern Family deepseek2_architectures(); return deepseek2_architectures(); },
     [] { extern Family gemma3n_architectures(); return gemma3n_architectures(); },
     [] { extern Family gemma4_architectures(); return gemma4_architectures(); },
@@ -47,6 +48,14 @@ void check_kind(const GgufFile& file, std::string_view architecture) {
   }
 }
 
+// Any model may have a classifier in place of, or beside, an output layer: rerankers have.
+std::optional<Classifier> find_classifier(const Weights& w, int64_t d_model) {
+  if (!w.has("cls.output")) return std::nullopt;
+  Classifier classifier{.dense = {}, .output = fine(w.linear("cls.output", d_model, w.rows_of("cls.output")))};
+  if (w.has("cls")) classifier.dense = fine(w.linear("cls", d_model, d_model));
+  return classifier;
+}
+
 }  // namespace
 
 std::vector<std::string_view> architecture_names() {
@@ -74,6 +83,7 @@ LoadedModel load_model(const GgufFile& file, Backend& backend, LoadOptions optio
   model.weights = std::make_unique<WeightStore>();
   WeightLoader loader(file, backend, *model.weights, std::move(options));
   model.graph = architecture->make(h, Weights(loader));
+  model.classifier = find_classifier(Weights(loader), h.d_model);
   loader.finish();
   return model;
 }

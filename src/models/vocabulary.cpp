@@ -42,6 +42,7 @@ Vocabulary load_vocabulary(const GgufFile& file, std::string_view pre_tokenizer)
     v.pre = pre_tokenizer;
   }
   v.name = file.find_string("general.name").value_or("");
+  v.architecture = file.find_string("general.architecture").value_or("");
   if (const auto tokens = file.find_strings("tokenizer.ggml.tokens")) v.tokens.assign(tokens->begin(), tokens->end());
   if (const auto merges = file.find_strings("tokenizer.ggml.merges")) v.merges.assign(merges->begin(), merges->end());
   if (const auto scores = file.find_floats("tokenizer.ggml.scores")) v.scores.assign(scores->begin(), scores->end());

@@ -162,6 +162,13 @@ Norm Weights::norm(std::string_view name, int64_t size, float eps) const {
   return {loader_->vector(weight, require(weight, {size})), size, eps};
 }
 
+Norm Weights::layer_norm(std::string_view name, int64_t size, float eps) const {
+  Norm result = norm(name, size, eps);
+  result.centred = true;
+  result.bias = find_bias(name, size);
+  return result;
+}
+
 std::optional<Norm> Weights::find_norm(std::string_view name, int64_t size, float eps) const {
   if (!has(name)) return std::nullopt;
   return norm(name, size, eps);

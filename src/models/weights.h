@@ -109,6 +109,8 @@ class Weights {
   Norm norm(std::string_view name, int64_t size, float eps) const;
   // Tensors whose name goes on with `prefix` are known and not needed.
   void skip(std::string_view prefix) const { loader_->skip(prefix_ + std::string(prefix)); }
+  // NAME.weight and NAME.bias [size]: a centred norm.
+  Norm layer_norm(std::string_view name, int64_t size, float eps) const;
   std::optional<Norm> find_norm(std::string_view name, int64_t size, float eps) const;
   int64_t rows_of(std::string_view name) const;      // of NAME.weight, for a size that no hyper-parameter gives
   int64_t elements_of(std::string_view name) const;  // of NAME.weight; 0 when absent

@@ -13,6 +13,7 @@ struct AttentionShape {
   float scale = 1.0f;
   int32_t window = 0;  // 0: none
   float soft_cap = 0;  // of scores; 0: none
+  bool causal = true;  // false: every row of a step sees all of its sequence
 };
 
 struct Attention {
@@ -39,7 +40,11 @@ struct Attention {
     if (rows.out.empty()) return {};
     qs = heads_of(op, qs, s.heads, q_norm);  // [out, heads, k_dim]
     op.rope(qs, rows.out.positions, rope);
-    const AttentionOptions options{.scale = s.scale, .window = s.window, .soft_cap = s.soft_cap, .sinks = sinks};
+    const AttentionOptions options{.scale = s.scale,
+                                   .window = s.window,
+                                   .soft_cap = s.soft_cap,
+                                   .sinks = sinks,
+                                   .whole = s.causal ? nullptr : &rows.in};
     return op.linear(o, op.attention(qs, kv, rows.out, options), into);
   }
 

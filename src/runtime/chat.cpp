@@ -53,9 +53,13 @@ std::vector<Chat::Match> Chat::find_control_tokens(std::string_view text, const 
 }
 
 std::vector<TokenId> Chat::tokenize(const ChatRequest& request) const {
+  return tokenize(template_.impl().render_spans(request));
+}
+
+std::vector<TokenId> Chat::tokenize(std::span<const ChatTemplate::Span> spans) const {
   std::string text;
   std::vector<bool> trusted;
-  for (const ChatTemplate::Span& span : template_.impl().render_spans(request)) {
+  for (const ChatTemplate::Span& span : spans) {
     text += span.text;
     trusted.resize(text.size(), span.trusted);
   }

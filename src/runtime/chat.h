@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ingle/prompt_template.h"
+#include "text/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace ingle {
@@ -24,6 +25,8 @@ class Chat {
   const PromptTemplate& prompt_template() const noexcept { return template_; }
   // Throws what PromptTemplate::render does.
   std::vector<TokenId> tokenize(const ChatRequest& request) const;
+  // Of a text that somebody else wrote in pieces: only trusted ones may become control tokens.
+  std::vector<TokenId> tokenize(std::span<const ChatTemplate::Span> spans) const;
 
  private:
   // Control tokens spelt in the text that overlap a byte for which trusted is false / lie in trusted bytes.

@@ -94,8 +94,16 @@ Tensor CountingOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, c
   const auto first_visible = [&](int64_t position) {
     return options.window > 0 ? std::max<int64_t>(0, position - options.window + 1) : 0;
   };
+  // Behind the last position that a row of some sequence sees.
+  const auto end_of = [&](int32_t slot, int64_t position) {
+    return options.whole == nullptr ? position + 1 : options.whole->end_of(slot);
+  };
   double pairs = 0;
-  for (const int32_t position : rows.positions) pairs += static_cast<double>(position + 1 - first_visible(position));
+  for (const RowRun& run : rows.runs) {
+    for (const int32_t position :
+         rows.positions.subspan(static_cast<size_t>(run.first_row), static_cast<size_t>(run.rows)))
+      pairs += static_cast<double>(end_of(run.slot, position) - first_visible(position));
+  }
   const int64_t heads = q.shape[1];
   work_.attention_multiply_adds +=
       pairs * static_cast<double>(heads) * static_cast<double>(q.shape[2] + kv.layout.v_dim);
@@ -105,7 +113,7 @@ Tensor CountingOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, c
     for (const RowRun& run : rows.runs) {
       const int64_t first = rows.positions[static_cast<size_t>(run.first_row)];
       const int64_t last = rows.positions[static_cast<size_t>(run.first_row + run.rows - 1)];
-      work_.cache_bytes += position_bytes * static_cast<double>(last + 1 - first_visible(first));
+      work_.cache_bytes += position_bytes * static_cast<double>(end_of(run.slot, last) - first_visible(first));
     }
   }
   return MeasuringOps::attention(q, kv, rows, options);

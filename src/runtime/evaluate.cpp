@@ -1,9 +1,11 @@
 // Session::evaluate: checks everything, then computes the runs in micro-batches. Up to options.batch tokens, in the
 // order of the requests, form a queue; each micro-batch takes as many rows from every run of the queue as fit evenly,
-// so that a short run never waits for a long one.
+// so that a short run never waits for a long one. Where a model reads in both directions a micro-batch takes whole
+// runs, one after the other.
 #include <algorithm>
 
 #include "base/error.h"
+#include "runtime/model_impl.h"
 #include "runtime/session_impl.h"
 #include "runtime/session_plan.h"
 
@@ -30,6 +32,17 @@ class SessionTaps final : public Taps {
 
 }  // namespace
 
+void Session::Impl::check_model_gives(const RunRequest& run) const {
+  const Hparams& h = graph->hparams();
+  if (run.want != Want::kNothing && !graph->has_logits()) {
+    throw_error(ErrorCode::kUnsupported,
+                "{}: a {} model turns texts into vectors and has no output layer that gives next tokens", h.file,
+                h.architecture);
+  }
+  if (run.scores != Want::kNothing && !model->impl().loaded.classifier)
+    throw_error(ErrorCode::kUnsupported, "{}: has no classifier (cls.output.weight) that gives scores", h.file);
+}
+
 void Session::Impl::check_requests(std::span<const RunRequest> runs, bool can_deliver) const {
   const int64_t vocab = graph->hparams().vocab;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -44,12 +57,24 @@ void Session::Impl::check_requests(std::span<const RunRequest> runs, bool can_de
       throw_error(ErrorCode::kInvalidArgument, "sequence {}: {} tokens and {} more do not fit the context of {}",
                   run.sequence, length, rows, options.context);
     }
+    if (!causal() && length > 0) {
+      throw_error(ErrorCode::kInvalidArgument,
+                  "sequence {}: has {} tokens, and this model reads a text at once, in both directions; give it a "
+                  "sequence of its own",
+                  run.sequence, length);
+    }
+    if (!causal() && rows > options.micro_batch) {
+      throw_error(ErrorCode::kInvalidArgument,
+                  "sequence {}: this model reads a text at once, and {} tokens are more than the micro-batch of {}",
+                  run.sequence, rows, options.micro_batch);
+    }
     for (TokenId token : run.tokens) {
       if (token < 0 || token >= vocab)
         throw_error(ErrorCode::kInvalidArgument, "sequence {}: token {} is not from 0 to {}", run.sequence, token,
                     vocab - 1);
     }
-    const bool wants = run.want != Want::kNothing || run.hidden != Want::kNothing;
+    check_model_gives(run);
+    const bool wants = run.want != Want::kNothing || run.hidden != Want::kNothing || run.scores != Want::kNothing;
     if (wants && rows == 0)
       throw_error(ErrorCode::kInvalidArgument, "sequence {}: rows are wanted of a run without tokens", run.sequence);
     if (wants && !can_deliver)
@@ -67,18 +92,42 @@ void Session::Impl::plan_work(std::span<const RunRequest> runs) {
     w.run = i;
     w.logits = runs[i].want;
     w.hidden = runs[i].hidden;
+    w.scores = runs[i].scores;
     w.tokens = runs[i].tokens;
     w.old_length = static_cast<int64_t>(cache.tokens(w.id).size());
     w.begin = w.next = cache.computed(w.id);
     w.end = w.old_length + static_cast<int64_t>(w.tokens.size());
+    w.second_text = runs[i].second_text > 0 ? w.old_length + runs[i].second_text : w.end;
     work.push_back(w);
     appends.push_back({w.id, w.end - w.begin});
   }
 }
 
-// Spreads micro_batch rows over the queued runs: equal shares, and what a run does not need goes to the others.
+// The queue: up to `batch` rows of the runs from `first` on. Whole runs, and the start of one that does not fit any
+// more where a model reads from left to right.
+void Session::Impl::queue_rows(size_t first) {
+  int64_t room = options.batch;
+  for (size_t i = first; i < work.size() && room > 0; ++i) {
+    const int64_t rows = work[i].end - work[i].next;
+    if (!causal() && rows > room) return;
+    work[i].queued = std::min(room, rows);
+    room -= work[i].queued;
+  }
+}
+
+// Spreads micro_batch rows over the queued runs: equal shares, and what a run does not need goes to the others. Or
+// whole runs.
 void Session::Impl::grant_rows() {
   for (Work& w : work) w.granted = 0;
+  if (!causal()) {
+    int64_t left = options.micro_batch;
+    for (Work& w : work) {
+      if (w.queued > left) return;
+      w.granted = w.queued;
+      left -= w.queued;
+    }
+    return;
+  }
   for (int64_t left = options.micro_batch; left > 0;) {
     const auto hungry = std::ranges::count_if(work, [](const Work& w) { return w.granted < w.queued; });
     if (hungry == 0) return;
@@ -95,6 +144,7 @@ void Session::Impl::fill_batch() {
   batch.clear();
   appends.clear();
   batch_work.clear();
+  const bool two_segments = graph->hparams().segment_rows > 1;
   for (size_t i = 0; i < work.size(); ++i) {
     const Work& w = work[i];
     if (w.granted == 0) continue;
@@ -104,6 +154,7 @@ void Session::Impl::fill_batch() {
       batch.tokens.push_back(p < w.old_length ? held[static_cast<size_t>(p)]
                                               : w.tokens[static_cast<size_t>(p - w.old_length)]);
       batch.positions.push_back(static_cast<int32_t>(p));
+      batch.segments.push_back(two_segments && p >= w.second_text ? 1 : 0);
       batch.wants.push_back(w.wants(p));
     }
     batch.runs.push_back({static_cast<int32_t>(batch.runs.size()), first_row, static_cast<int32_t>(w.granted)});
@@ -169,35 +220,46 @@ void Session::Impl::run_micro_batch(const std::function<void(const ResultRow&)>&
   }
 }
 
+template <class Output>
+Tensor Session::Impl::output_of(Ops& op, const Tensor& hidden, int64_t first, int64_t last, RowWant want,
+                                Output&& output) {
+  output_rows.clear();
+  for (int64_t i = first; i < last; ++i) {
+    if (has(wants_of(i), want)) output_rows.push_back(static_cast<int32_t>(i));
+  }
+  if (output_rows.empty()) return {};
+  const bool all = static_cast<int64_t>(output_rows.size()) == hidden.rows();
+  if (&op != ops.get()) adapted->select(output_rows);
+  return output(all ? hidden : op.gather_rows(hidden, output_rows));
+}
+
 // Logits are computed for a few rows at a time: those of one row may be a megabyte.
 void Session::Impl::deliver(Ops& op, Tensor hidden, const std::function<void(const ResultRow&)>& each) {
   const RowSet& wanted = need.wanted();
-  const auto wants = [&](int64_t i) { return batch.wants[static_cast<size_t>(wanted.rows[static_cast<size_t>(i)])]; };
   size_t run = 0;
   for (int64_t first = 0; first < wanted.size(); first += kLogitsRows) {
     const int64_t last = std::min(first + kLogitsRows, wanted.size());
-    with_logits.clear();
-    for (int64_t i = first; i < last; ++i) {
-      if (has(wants(i), RowWant::kLogits)) with_logits.push_back(static_cast<int32_t>(i));
-    }
-    Tensor logits;
-    if (!with_logits.empty()) {
-      const bool whole = static_cast<int64_t>(with_logits.size()) == hidden.rows();
-      if (&op != ops.get()) adapted->select(with_logits);
-      logits = graph->logits(op, whole ? hidden : op.gather_rows(hidden, with_logits));
-    }
-    for (int64_t i = first, row = 0; i < last; ++i) {
+    const Tensor logits = output_of(op, hidden, first, last, RowWant::kLogits,
+                                    [&](const Tensor& rows) { return graph->logits(op, rows); });
+    const Tensor scores = output_of(op, hidden, first, last, RowWant::kScores,
+                                    [&](const Tensor& rows) { return (*model->impl().loaded.classifier)(op, rows); });
+    for (int64_t i = first, logits_row = 0, scores_row = 0; i < last; ++i) {
       while (i >= wanted.runs[run].first_row + wanted.runs[run].rows) ++run;
       ResultRow result{.run = work[batch_work[static_cast<size_t>(wanted.runs[run].slot)]].run,
                        .position = wanted.positions[static_cast<size_t>(i)],
                        .logits = {},
-                       .hidden = {}};
+                       .hidden = {},
+                       .scores = {}};
       if (counting) {
         each(result);
         continue;
       }
-      if (has(wants(i), RowWant::kLogits)) result.logits = {logits.row(row++), static_cast<size_t>(logits.row_size())};
-      if (has(wants(i), RowWant::kHidden)) result.hidden = {hidden.row(i), static_cast<size_t>(hidden.row_size())};
+      const auto row_of = [](const Tensor& x, int64_t row) -> std::span<const float> {
+        return {x.row(row), static_cast<size_t>(x.row_size())};
+      };
+      if (has(wants_of(i), RowWant::kLogits)) result.logits = row_of(logits, logits_row++);
+      if (has(wants_of(i), RowWant::kHidden)) result.hidden = row_of(hidden, i);
+      if (has(wants_of(i), RowWant::kScores)) result.scores = row_of(scores, scores_row++);
       each(result);
     }
     hidden = op.end_layer(hidden);
@@ -217,12 +279,7 @@ void Session::Impl::evaluate(std::span<const RunRequest> runs, const std::functi
   cache.check_room(appends);
   try {
     for (size_t first = 0; first < work.size();) {
-      // The queue: whole runs, and the start of one that does not fit any more.
-      int64_t room = options.batch;
-      for (size_t i = first; i < work.size() && room > 0; ++i) {
-        work[i].queued = std::min(room, work[i].end - work[i].next);
-        room -= work[i].queued;
-      }
+      queue_rows(first);
       while (std::ranges::any_of(work, [](const Work& w) { return w.queued > 0; })) {
         grant_rows();
         run_micro_batch(each);

@@ -68,6 +68,10 @@ class TextOutput {
 };
 
 void check_prompt(const Session& session, std::span<const TokenId> prompt, const GenerateOptions& options) {
+  if (!session.model().info().generates) {
+    throw_error(ErrorCode::kUnsupported, "{}: a {} model turns texts into vectors; it writes none",
+                session.model().info().path, session.model().info().architecture);
+  }
   const int64_t context = session.options().context;
   if (prompt.empty()) throw_error(ErrorCode::kInvalidArgument, "the prompt is empty; there is nothing to continue");
   if (static_cast<int64_t>(prompt.size()) > context) {

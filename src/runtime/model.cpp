@@ -48,11 +48,23 @@ ModelInfo describe_model(const GgufFile& file) {
                       ? info.heads
                       : largest(file, key("attention.head_count_kv"));
   info.context_length = file.find_int(key("context_length")).value_or(0);
+  constexpr std::string_view kPoolings[] = {"", "mean", "cls", "last", "rank"};  // by GGUF's numbers
+  if (const auto type = file.find_int(key("pooling_type")); type && *type > 0 && *type < std::ssize(kPoolings))
+    info.pooling = kPoolings[*type];
   info.has_chat_template = file.find_string("tokenizer.chat_template").has_value();
   return info;
 }
 
 namespace {
+
+// The names of a classifier's numbers, where the file has as many as there are numbers.
+std::vector<std::string> label_names(const GgufFile& file, int64_t count) {
+  const auto names =
+      file.find_strings(fmt::format("{}.classifier.output_labels", file.get_string("general.architecture")));
+  std::vector<std::string> labels(static_cast<size_t>(count));
+  if (names && names->size() == labels.size()) labels.assign(names->begin(), names->end());
+  return labels;
+}
 
 // Whether weights stay in the file. Their packed size is planned only where it could matter.
 Packing choose_packing(Engine& engine, const GgufFile& file, const ModelOptions& options) {
@@ -98,6 +110,11 @@ Model::Impl::Impl(Engine& engine_, GgufFile opened, const ModelOptions& options)
     chat_error = error;
   }
   info.vocabulary = loaded.graph ? loaded.graph->hparams().vocab : tokenizer->size();
+  if (loaded.graph) {
+    info.causal = loaded.graph->hparams().causal;
+    info.generates = info.causal && loaded.graph->has_logits();
+  }
+  if (loaded.classifier) info.labels = label_names(file, loaded.classifier->output.out());
 }
 
 Model::Model(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -117,7 +134,22 @@ const ModelInfo& Model::info() const noexcept { return impl_->info; }
 Engine& Model::engine() const noexcept { return *impl_->engine; }
 
 std::vector<TokenId> Model::tokenize(std::string_view text, TokenizeOptions options) const {
-  return impl_->tokenizer->encode(text, {options.add_special, options.parse_special});
+  const auto encode = [&](bool add_special) {
+    return impl_->tokenizer->encode(text, {add_special, options.parse_special});
+  };
+  std::vector<TokenId> tokens = encode(options.add_special);
+  const auto count = static_cast<int64_t>(tokens.size());
+  if (options.most == 0 || count <= options.most) return tokens;
+  const std::vector<TokenId> own = encode(false);
+  const int64_t around = count - static_cast<int64_t>(own.size());
+  if (options.most <= around) {
+    throw_error(ErrorCode::kInvalidArgument, "{} tokens have no room for a text beside the {} that begin and end it",
+                options.most, around);
+  }
+  const auto text_begin = std::ranges::search(tokens, own).begin();
+  INGLE_CHECK(text_begin != tokens.end());
+  tokens.erase(text_begin + (options.most - around), text_begin + std::ssize(own));
+  return tokens;
 }
 
 namespace {

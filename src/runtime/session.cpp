@@ -138,6 +138,10 @@ int64_t Session::length(SequenceId id) const { return static_cast<int64_t>(impl_
 std::span<const TokenId> Session::tokens(SequenceId id) const { return impl_->cache.tokens(id); }
 
 int64_t Session::reuse_prefix(SequenceId id, std::span<const TokenId> prompt) {
+  if (!impl_->causal()) {
+    impl_->last_reuse = {};
+    return 0;
+  }
   impl_->last_reuse = impl_->cache.reuse_prefix(id, prompt, static_cast<int64_t>(prompt.size()) - 1);
   return impl_->last_reuse.reused;
 }

@@ -24,8 +24,9 @@ struct Session::Impl {
   struct Work {
     int32_t id = 0;
     size_t run = 0;
-    Want logits = Want::kNothing, hidden = Want::kNothing;
+    Want logits = Want::kNothing, hidden = Want::kNothing, scores = Want::kNothing;
     int64_t old_length = 0;                // before the call
+    int64_t second_text = 0;               // position where the second text of a pair begins; `end`: there is none
     std::span<const TokenId> tokens;       // new ones
     int64_t begin = 0, next = 0, end = 0;  // positions: first to compute, next to compute, behind the last
     int64_t queued = 0;                    // rows taken into the step queue and not computed yet
@@ -33,10 +34,21 @@ struct Session::Impl {
 
     RowWant wants(int64_t position) const {
       const auto wanted = [&](Want want) {
-        return want == Want::kAll ? position >= old_length : want == Want::kLast && position == end - 1;
+        switch (want) {
+          case Want::kNothing:
+            return false;
+          case Want::kFirst:
+            return position == old_length;
+          case Want::kLast:
+            return position == end - 1;
+          case Want::kAll:
+            return position >= old_length;
+        }
+        return false;
       };
       return (wanted(logits) ? RowWant::kLogits : RowWant::kNone) |
-             (wanted(hidden) ? RowWant::kHidden : RowWant::kNone);
+             (wanted(hidden) ? RowWant::kHidden : RowWant::kNone) |
+             (wanted(scores) ? RowWant::kScores : RowWant::kNone);
     }
   };
 
@@ -44,7 +56,16 @@ struct Session::Impl {
   void set_adapters(SequenceId id, std::vector<AppliedAdapter> list);
   void evaluate(std::span<const RunRequest> runs, const std::function<void(const ResultRow&)>& each);
   void check_requests(std::span<const RunRequest> runs, bool can_deliver) const;
+  void check_model_gives(const RunRequest& run) const;
+  bool causal() const noexcept { return graph->hparams().causal; }
+  // One of the model's outputs of those of the rows [first, last) of `hidden` that want it; no tensor where none does.
+  template <class Output>
+  Tensor output_of(Ops& op, const Tensor& hidden, int64_t first, int64_t last, RowWant want, Output&& output);
+  RowWant wants_of(int64_t wanted_row) const {
+    return batch.wants[static_cast<size_t>(need.wanted().rows[static_cast<size_t>(wanted_row)])];
+  }
   void plan_work(std::span<const RunRequest> runs);
+  void queue_rows(size_t first);
   void grant_rows();
   void run_micro_batch(const std::function<void(const ResultRow&)>& each);
   void deliver(Ops& op, Tensor hidden, const std::function<void(const ResultRow&)>& each);
@@ -74,7 +95,7 @@ struct Session::Impl {
   // Buffers of a step, kept so that a step allocates nothing.
   std::vector<Work> work;
   std::vector<size_t> batch_work;  // the work of each slot
-  std::vector<int32_t> with_logits;
+  std::vector<int32_t> output_rows;
   Batch batch;
   RowNeed need;
   std::vector<KvCache::Append> appends;

@@ -34,7 +34,12 @@ int64_t blocks_for(int64_t positions) { return (positions + kKvBlockPositions - 
 }  // namespace
 
 SessionOptions resolve_options(SessionOptions o, const Hparams& h, const Backend& backend) {
-  if (o.context == 0) o.context = std::min<int64_t>(4096, h.context_length);
+  const int64_t most = h.position_rows > 0 ? h.position_rows : kMaxContext;
+  if (o.context == 0) o.context = std::min({int64_t{4096}, h.context_length, most});
+  if (o.context > most && h.position_rows > 0) {
+    throw_error(ErrorCode::kInvalidArgument, "context: {} is more than the {} positions this model has learned",
+                o.context, most);
+  }
   check_range("context", o.context, 1, kMaxContext);
   check_range("sequences", o.sequences, 1, 65536);
   check_range("batch", o.batch, 1, 1 << 20);
@@ -100,7 +105,7 @@ size_t plan_activations(const ModelGraph& graph, const Backend& backend, const S
   for (size_t l = 0; l < layers.size(); ++l) layers[l].layout.v_dim = graph.hparams().layers[l].v_dim;
   Tensor hidden = graph.forward(ops, {.batch = batch, .need = need, .kv = layers, .context = options.context});
   hidden.shape.extent[0] = std::min(hidden.shape[0], kLogitsRows);
-  graph.logits(ops, hidden);
+  if (graph.has_logits()) graph.logits(ops, hidden);
   return ops.arena_bytes();
 }
 

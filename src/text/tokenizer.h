@@ -18,9 +18,10 @@ std::string_view to_string(TokenKind kind) noexcept;  // "normal", "control", ..
 
 // What the file says, as plain data. Filled by the loader from tokenizer.ggml.* keys; nothing in it is trusted yet.
 struct Vocabulary {
-  std::string model;  // tokenizer.ggml.model: "gpt2", "llama", "bert", ...
-  std::string pre;    // tokenizer.ggml.pre
-  std::string name;   // general.name (some flags hang on it)
+  std::string model;         // tokenizer.ggml.model: "gpt2", "llama", "bert", ...
+  std::string pre;           // tokenizer.ggml.pre
+  std::string name;          // general.name (some flags hang on it)
+  std::string architecture;  // general.architecture (so does one)
   std::vector<std::string> tokens;
   std::vector<float> scores;     // empty, or one per token
   std::vector<TokenKind> kinds;  // empty, or one per token
@@ -36,6 +37,12 @@ struct Vocabulary {
 struct EncodeOptions {
   bool add_special = true;     // begin/end tokens, as the model wants them
   bool parse_special = false;  // control tokens written out in the text become that token; user text must not do that
+};
+
+// How two texts are read as a pair: the first with its begin and end tokens, `between`, the second without any,
+// `behind`.
+struct PairMarks {
+  std::vector<TokenId> between, behind;
 };
 
 // A loaded tokenizer is immutable; all methods are thread-safe.
@@ -60,6 +67,7 @@ class Tokenizer {
   virtual std::optional<TokenId> eot() const noexcept = 0;
   virtual std::optional<TokenId> padding() const noexcept = 0;
   virtual bool adds_bos() const noexcept = 0;
+  virtual PairMarks pair_marks() const { return {}; }
   // Whether a text and what follows a special token get a space in front, which decoding takes away.
   virtual bool strips_leading_space() const noexcept = 0;
   virtual bool is_end_of_generation(TokenId id) const noexcept = 0;

@@ -31,7 +31,8 @@ void set_strip_flags(SpecialToken& token, std::string_view text, const Vocabular
   if (contains_lower_case(v.name, "phi-3") || contains_lower_case(v.name, "phi3")) {
     token.strip_right = text != "<unk>" && text != "<s>" && text != "<|endoftext|>";
   }
-  if (mask_strips && text == "<mask>") token.strip_left = true;
+  const bool by_architecture = v.architecture == "nomic-bert-moe" || v.architecture == "jina-bert-v3";
+  if ((mask_strips || by_architecture) && text == "<mask>") token.strip_left = true;
   if (contains_lower_case(v.name, "modern-bert") && text == "[MASK]") token.strip_left = true;
 }
 
@@ -142,6 +143,18 @@ std::vector<TokenId> TokenizerBase::encode(std::string_view text, EncodeOptions 
     out.push_back(*ids_.separator);
   }
   return out;
+}
+
+// Where a text ends with its own token, a file may ask for one more between the texts of a pair, as RoBERTa's have it.
+PairMarks TokenizerBase::pair_marks() const {
+  PairMarks marks;
+  if (add_eos_) {
+    marks.behind.push_back(*ids_.eos);
+    if (vocabulary_.add_separator.value_or(false) && ids_.separator) marks.between.push_back(*ids_.separator);
+  } else if (add_separator_ && ids_.separator) {
+    marks.behind.push_back(*ids_.separator);
+  }
+  return marks;
 }
 
 size_t TokenizerBase::index(TokenId id) const {

@@ -42,6 +42,7 @@ class TokenizerBase : public Tokenizer {
   std::optional<TokenId> eot() const noexcept final { return ids_.eot; }
   std::optional<TokenId> padding() const noexcept final { return ids_.padding; }
   bool adds_bos() const noexcept final { return add_bos_; }
+  PairMarks pair_marks() const final;
   bool is_end_of_generation(TokenId id) const noexcept final;
   std::span<const TokenId> end_of_generation() const noexcept final { return ids_.end_of_generation; }
   std::span<const std::string> warnings() const noexcept final { return warnings_; }

@@ -20,6 +20,7 @@ struct Case {
   AttentionOptions options = {.scale = 0.125f};
   std::vector<SequenceRows> runs = {{0, 5}};  // what was there, and what comes
   std::vector<int32_t> kept = {};             // rows of the step that attend; empty: all
+  bool whole = false;                         // they see all of their sequences
 };
 
 std::string describe(const Case& c) {
@@ -42,7 +43,10 @@ void compare_attention(const Machine& machine, const Case& c) {
   const Step kept = c.kept.empty() ? step : step.only(c.kept);
   Tensor q = all.tensor(step.set().size());
   if (!c.kept.empty()) q = ops->gather_rows(q, kept.rows);
-  const Tensor result = ops->attention(Ops::split_heads(q, heads), cache.layer(), kept.set(), c.options);
+  const RowSet everything = step.set();
+  AttentionOptions options = c.options;
+  if (c.whole) options.whole = &everything;
+  const Tensor result = ops->attention(Ops::split_heads(q, heads), cache.layer(), kept.set(), options);
   ASSERT_EQ(result.rows(), kept.set().size());
   ASSERT_EQ(result.row_size(), heads * c.v_dim);
 
@@ -50,7 +54,9 @@ void compare_attention(const Machine& machine, const Case& c) {
     for (int64_t r = run.first_row; r < run.first_row + run.rows; ++r) {
       for (int64_t h = 0; h < heads; ++h) {
         const History& history = cache.history(run.slot, h / c.group);
-        const int32_t position = kept.positions[static_cast<size_t>(r)];
+        // What a row sees is all there is up to its position, or up to the last one.
+        const auto position =
+            c.whole ? static_cast<int32_t>(everything.end_of(run.slot)) - 1 : kept.positions[static_cast<size_t>(r)];
         const Attended expected(q.row(r) + h * c.k_dim, h, history, position, c.options);
         for (int64_t d = 0; d < c.v_dim; ++d) {
           const double got = result.row(r)[h * c.v_dim + d], want = expected.value[static_cast<size_t>(d)];
@@ -113,6 +119,24 @@ TEST_P(AttentionTest, SequencesOfDifferentLengthsInOneStep) {
     compare_attention(GetParam(),
                       {.k_type = type, .v_type = type, .group = group, .k_dim = 32, .v_dim = 32, .runs = runs});
     if (HasFatalFailure()) return;
+  }
+}
+
+// Every row sees all of its sequence, also when few of its rows ask.
+TEST_P(AttentionTest, WholeSequences) {
+  for (const std::vector<int32_t>& kept : {std::vector<int32_t>{}, {0, 1, 66, 131, 132, 482}}) {
+    for (const auto& [type, group] :
+         {std::pair{DType::kF32, 1}, {DType::kF16, 3}, {DType::kI16, 2}, {DType::kQ8_0, 3}}) {
+      compare_attention(GetParam(), {.k_type = type,
+                                     .v_type = type,
+                                     .group = group,
+                                     .k_dim = 20,
+                                     .v_dim = 24,
+                                     .runs = {{0, 1}, {0, 65}, {0, 3}, {0, 64}, {0, 350}},
+                                     .kept = kept,
+                                     .whole = true});
+      if (HasFatalFailure()) return;
+    }
   }
 }
 

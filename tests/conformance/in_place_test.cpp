@@ -112,6 +112,32 @@ TEST_P(InPlaceTest, AGateIsActivatedAndMultiplied) {
   }
 }
 
+TEST_P(InPlaceTest, GeluIsTheShareOfNormalNumbersBelow) {
+  const auto backend = GetParam().backend();
+  const auto ops = backend->make_ops();
+  for (int64_t size : kSizes) {
+    for (float deviation : {1e-6f, 1.0f, 8.0f}) {
+      Rows x(3, size, 1, deviation);
+      const Rows before = x;
+      ops->begin_step();
+      ops->apply(kGelu, x.tensor(3));
+      for (size_t i = 0; i < x.values.size(); ++i) {
+        const double in = before.values[i], want = in / 2 * std::erfc(-in / std::sqrt(2.0));
+        // Far below zero the exponent's own rounding shows.
+        ASSERT_NEAR(x.values[i], want, (1e-6 + 1e-7 * in * in) * std::fabs(want) + 1e-36) << in;
+      }
+    }
+  }
+  std::vector<float> edges = {0.0f, -0.0f, 1e30f, -1e30f, INFINITY, -INFINITY, NAN};
+  ops->begin_step();
+  ops->apply(kGelu, {.data = edges.data(), .shape = {1, 7}});
+  EXPECT_EQ(edges[0], 0.0f);
+  EXPECT_EQ(edges[2], 1e30f);
+  EXPECT_NEAR(edges[3], 0.0f, 1e-6f);
+  EXPECT_EQ(edges[4], INFINITY);
+  EXPECT_TRUE(std::isnan(edges[6]));
+}
+
 // Pieces of 8192 are the tasks.
 TEST_P(InPlaceTest, ASoftCapBendsNumbersBelowIt) {
   const auto backend = GetParam().backend();

@@ -61,6 +61,45 @@ TEST_P(RowsTest, NormDividesByTheRootOfTheMeanSquare) {
   }
 }
 
+// Also of numbers whose mean is far larger than their distance from it.
+TEST_P(RowsTest, CentredNormDividesTheDistancesFromTheMean) {
+  const auto backend = GetParam().backend();
+  const auto ops = backend->make_ops();
+  for (int64_t size : {1, 3, 16, 20, 64, 96, 257, 4096}) {
+    for (float offset : {0.0f, 300.0f}) {
+      Rows x(7, size, 1), into(7, size, 4);
+      for (float& number : x.values) number += offset;
+      const std::vector<float> gain = random_floats(size, 2), bias = random_floats(size, 3);
+      for (const bool plain : {false, true}) {
+        const Rows before = into;
+        ops->begin_step();
+        const Norm norm{.gain = plain ? nullptr : gain.data(),
+                        .size = size,
+                        .eps = 1e-6f,
+                        .centred = true,
+                        .bias = plain ? nullptr : bias.data()};
+        const Tensor y = ops->norm(norm, x.tensor(7));
+        const Tensor sum = ops->norm(norm, x.tensor(7), {.add_to = into.tensor(7)});
+        for (int64_t r = 0; r < 7; ++r) {
+          double mean = 0, squares = 0;
+          for (int64_t i = 0; i < size; ++i) mean += x.row(r)[i] / static_cast<double>(size);
+          for (int64_t i = 0; i < size; ++i) squares += (x.row(r)[i] - mean) * (x.row(r)[i] - mean);
+          const double factor = 1.0 / std::sqrt(squares / static_cast<double>(size) + 1e-6f);
+          for (int64_t i = 0; i < size; ++i) {
+            const double distance = (x.row(r)[i] - mean) * factor;
+            const double want =
+                plain ? distance : distance * gain[static_cast<size_t>(i)] + bias[static_cast<size_t>(i)];
+            // The mean is rounded to a float.
+            const double error = 2e-6 * (1 + std::fabs(want)) + 1e-7 * (1 + offset) * factor;
+            ASSERT_NEAR(y.row(r)[i], want, error) << size << " numbers, row " << r << ", " << i;
+            ASSERT_NEAR(sum.row(r)[i], before.row(r)[i] + want, error) << size << " numbers, row " << r << ", " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
 TEST_P(RowsTest, NormOfHeadsGoesOverEachHead) {
   const auto backend = GetParam().backend();
   const auto ops = backend->make_ops();

@@ -155,6 +155,16 @@ struct CpuOps::AttentionWork {
   int64_t first_position(int64_t row) const noexcept {  // the first key this row sees
     return options.window > 0 ? std::max<int64_t>(0, position(row) - options.window + 1) : 0;
   }
+  // Behind the last key that rows of this run see, whichever row it is; 0: each sees up to itself.
+  int64_t whole_end(const RowRun& run) const noexcept {
+    return options.whole == nullptr ? 0 : options.whole->end_of(run.slot);
+  }
+  // Behind the last key that this row sees.
+  int64_t end_position(int64_t row, int64_t whole) const noexcept { return whole > 0 ? whole : position(row) + 1; }
+  // The span of the last key that a run's rows up to this one see.
+  int64_t last_span(const RowRun& run, int64_t row) const noexcept {
+    return (end_position(row, whole_end(run)) - 1) / kSpanPositions;
+  }
   bool bent() const noexcept { return options.soft_cap > 0.0f || options.slopes != nullptr; }
 };
 
@@ -203,15 +213,17 @@ void CpuOps::attention_span(const AttentionWork& work, const RowRun& run, int64_
   auto* k_tile = reinterpret_cast<float*>(tiles);
   float* v_tile = k_tile + kKvBlockPositions * work.k_dim;
   const auto table = work.kv.tables[static_cast<size_t>(run.slot)];
-  const int64_t end = std::min(work.position(last - 1) + 1, (span + 1) * kSpanPositions);
+  const int64_t whole = work.whole_end(run);
+  const int64_t end = std::min(work.end_position(last - 1, whole), (span + 1) * kSpanPositions);
   for (int64_t begin = span * kSpanPositions; begin < end; begin += kKvBlockPositions) {
     if (begin + kKvBlockPositions <= work.first_position(first)) continue;  // behind the window of every row
     const int32_t block = table[static_cast<size_t>(begin / kKvBlockPositions)];
-    const bool all = begin + kKvBlockPositions <= work.position(first) + 1 && work.first_position(last - 1) <= begin;
+    const bool all =
+        begin + kKvBlockPositions <= work.end_position(first, whole) && work.first_position(last - 1) <= begin;
     tile.limit = all ? nullptr : limit;
     tile.start = all ? nullptr : start;
     for (int64_t row = first, i = 0; row < last && (!all || tile.slope != nullptr); ++row) {
-      const int64_t behind = std::clamp<int64_t>(work.position(row) + 1 - begin, 0, kKvBlockPositions);
+      const int64_t behind = std::clamp<int64_t>(work.end_position(row, whole) - begin, 0, kKvBlockPositions);
       const int64_t from = std::clamp<int64_t>(work.first_position(row) - begin, 0, kKvBlockPositions);
       for (int64_t h = 0; h < work.group; ++h, ++i) {
         limit[i] = static_cast<int32_t>(behind);
@@ -254,7 +266,7 @@ void CpuOps::attention_block(const AttentionWork& work, const RowRun& run, int64
   std::byte* later = total + work.state_bytes(kTaskRows);
   std::byte* tiles = later + work.state_bytes(kTaskRows);
   attention_queries(work, head, first, last, q);
-  const int64_t begin = work.first_position(first) / kSpanPositions, end = work.position(last - 1) / kSpanPositions;
+  const int64_t begin = work.first_position(first) / kSpanPositions, end = work.last_span(run, last - 1);
   attention_span(work, run, head, first, last, begin, q, total, tiles);
   for (int64_t span = begin + 1; span <= end; ++span) {
     attention_span(work, run, head, first, last, span, q, later, tiles);
@@ -275,7 +287,7 @@ void CpuOps::attention_split(const AttentionWork& work) {
   for (const RowRun& run : work.rows.runs) {
     if (!work.split(run)) continue;
     const int64_t first = work.first_position(run.first_row) / kSpanPositions;
-    const int64_t last = work.position(run.first_row + run.rows - 1) / kSpanPositions;
+    const int64_t last = work.last_span(run, run.first_row + run.rows - 1);
     splits[runs++] = {&run, first, last - first + 1};
     spans += last - first + 1;
     most_rows = std::max<int64_t>(most_rows, run.rows);
@@ -325,6 +337,7 @@ Tensor CpuOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, const 
   if (rows.empty()) return make_tensor({0, heads * layout.v_dim});
   INGLE_CHECK(q.shape.rank == 3 && q.rows() == rows.size() && q.shape[2] == layout.k_dim);
   INGLE_CHECK(heads % layout.kv_heads == 0);
+  INGLE_CHECK(options.whole == nullptr || (options.window == 0 && options.slopes == nullptr));
   const int64_t group = heads / layout.kv_heads;
   int64_t parts = (group + kTaskRows - 1) / kTaskRows;
   while (group % parts != 0) ++parts;
@@ -347,13 +360,12 @@ Tensor CpuOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, const 
                      .v_dim = layout.v_dim,
                      .v_stride = round_up_16(layout.v_dim)};
   double pairs = 0;  // of a query and a visible key
-  for (int64_t r = 0; r < rows.size(); ++r) {
-    pairs += static_cast<double>(rows.positions[static_cast<size_t>(r)] + 1 - work.first_position(r));
-  }
   double cache_bytes = 0;
   for (const RowRun& run : rows.runs) {
-    const double keys =
-        rows.positions[static_cast<size_t>(run.first_row + run.rows - 1)] + 1 - work.first_position(run.first_row);
+    const int64_t whole = work.whole_end(run), behind = run.first_row + run.rows;
+    for (int64_t r = run.first_row; r < behind; ++r)
+      pairs += static_cast<double>(work.end_position(r, whole) - work.first_position(r));
+    const auto keys = static_cast<double>(work.end_position(behind - 1, whole) - work.first_position(run.first_row));
     cache_bytes += keys * static_cast<double>(layout.block_bytes()) / kKvBlockPositions;
   }
   const Scope scope(*this, "attention", rows.size(), cache_bytes,

@@ -85,7 +85,7 @@ Tensor CpuOps::embed(const Matrix& table, std::span<const int32_t> tokens, const
 }
 
 Tensor CpuOps::norm(const Norm& n, Tensor x, Into into) {
-  INGLE_CHECK(x.shape.columns() == n.size);
+  INGLE_CHECK(x.shape.columns() == n.size && (n.centred || n.bias == nullptr));
   const int64_t count = x.shape.elements() / n.size;
   const bool add = into.add_to.data != nullptr;
   const Scope scope(*this, "norm", x.rows(), (add ? 3 : 2) * float_bytes(x.shape.elements()),
@@ -93,7 +93,10 @@ Tensor CpuOps::norm(const Norm& n, Tensor x, Into into) {
   Tensor result = add ? into.add_to : make_tensor(x.shape);
   INGLE_CHECK(result.shape.elements() == x.shape.elements());
   each_row(count, n.size, [&](int64_t r) {
-    kernels_.rms_norm(x.data + r * n.size, n.gain, n.size, n.eps, result.data + r * n.size, add);
+    const float* from = x.data + r * n.size;
+    float* to = result.data + r * n.size;
+    n.centred ? kernels_.layer_norm(from, n.gain, n.bias, n.size, n.eps, to, add)
+              : kernels_.rms_norm(from, n.gain, n.size, n.eps, to, add);
   });
   if (add) changed(result);
   return result;

@@ -18,6 +18,7 @@ constexpr FastRowOp kFastRowOps[] = {
     {&kAddScaled, [](const K& k, const RowView& r) noexcept { k.blend(r.x, 1.0f, r.y, r.a, r.n); }},
     {&kScaleColumns, [](const K& k, const RowView& r) noexcept { k.multiply(r.x, r.vector, r.n); }},
     {&kSoftCap, [](const K& k, const RowView& r) noexcept { k.soft_cap(r.x, r.n, r.a); }},
+    {&kGelu, [](const K& k, const RowView& r) noexcept { k.gelu(r.x, r.n); }},
     {&kSiluMul, [](const K& k, const RowView& r) noexcept { k.silu_mul(r.x, r.y, 0, 1, r.n, r.x, 0); }},
     {&kGeluMul, [](const K& k, const RowView& r) noexcept { k.gelu_mul(r.x, r.y, 0, 1, r.n, r.x, 0); }},
 };

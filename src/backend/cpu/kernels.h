@@ -137,12 +137,16 @@ struct CpuKernels {
                            int64_t dst_stride) noexcept;
   // dst (+)= x / sqrt(mean(x^2) + eps) * gain; gain may be nullptr.
   void (*rms_norm)(const float* x, const float* gain, int64_t n, float eps, float* dst, bool add) noexcept;
+  // dst (+)= y / sqrt(mean(y^2) + eps) * gain + bias, y = x - mean(x); gain and bias may be nullptr.
+  void (*layer_norm)(const float* x, const float* gain, const float* bias, int64_t n, float eps, float* dst,
+                     bool add) noexcept;
   // Rotates pairs of one head; cos and sin have pairs entries.
   void (*rope_adjacent)(float* x, const float* cos, const float* sin, int64_t pairs) noexcept;
   void (*rope_halves)(float* x, const float* cos, const float* sin, int64_t pairs) noexcept;
   void (*scale)(float* x, int64_t n, float factor) noexcept;
   void (*multiply)(float* x, const float* by, int64_t n) noexcept;
   void (*soft_cap)(float* x, int64_t n, float cap) noexcept;  // cap * tanh(x / cap)
+  void (*gelu)(float* x, int64_t n) noexcept;                 // x/2 (1 + erf(x / sqrt 2))
   AttentionKernel attention_float, attention_pairs;  // on float tiles; on blocks of 16-bit integers as they are
   // Adds to rows what tiles of later keys have given (AttentionTile's m and sums).
   void (*attention_merge)(float* m, float* sums, const float* later_m, const float* later_sums, int rows,

@@ -12,6 +12,12 @@ INGLE_INLINE F32 load_some(const float* p, int count) {
   for (int i = 0; i < count; ++i) padded[i] = p[i];
   return load(padded);
 }
+INGLE_INLINE F32 set_some(float x, int count) {
+  if (count == kLanes) return set1(x);
+  alignas(64) float padded[kLanes] = {};
+  for (int i = 0; i < count; ++i) padded[i] = x;
+  return load(padded);
+}
 INGLE_INLINE void store_some(float* p, F32 x, int count) {
   if (count == kLanes) return store(p, x);
   alignas(64) float padded[kLanes];
@@ -120,6 +126,29 @@ static void rms_norm(const float* x, const float* gain, int64_t n, float eps, fl
         store_some(dst + i, v, count);
       });
 }
+static void layer_norm(const float* x, const float* gain, const float* bias, int64_t n, float eps, float* dst,
+                       bool accumulate) noexcept {
+  F32 total = zero();
+  each_vector(
+      n, [&](int64_t i, int count) __attribute__((always_inline)) { total = add(total, load_some(x + i, count)); });
+  const float mean = sum(total) / static_cast<float>(n);
+  // What pads a tail must not count as a distance from the mean.
+  F32 squares = zero();
+  each_vector(
+      n, [&](int64_t i, int count) __attribute__((always_inline)) {
+        const F32 v = sub(load_some(x + i, count), set_some(mean, count));
+        squares = fma(v, v, squares);
+      });
+  const F32 factor = set1(1.0f / __builtin_sqrtf(sum(squares) / static_cast<float>(n) + eps));
+  each_vector(
+      n, [&](int64_t i, int count) __attribute__((always_inline)) {
+        F32 v = mul(sub(load_some(x + i, count), set1(mean)), factor);
+        if (gain != nullptr) v = mul(v, load_some(gain + i, count));
+        if (bias != nullptr) v = add(v, load_some(bias + i, count));
+        if (accumulate) v = add(load_some(dst + i, count), v);
+        store_some(dst + i, v, count);
+      });
+}
 static void scale_all(float* x, int64_t n, float factor) noexcept {
   each_vector(
       n, [&](int64_t i, int count)
@@ -135,6 +164,29 @@ static void soft_cap_all(float* x, int64_t n, float cap) noexcept {
   each_vector(
       n, [&](int64_t i, int count) __attribute__((always_inline)) {
         store_some(x + i, mul(set1(cap), tanh(div(load_some(x + i, count), set1(cap)))), count);
+      });
+}
+// gelu(x) = max(x, 0) - |x| erfc(z) / 2, z = |x| / sqrt 2: so the small values of negative numbers keep their digits.
+// erfc(z) = t e^(p(t) - z^2), t = 1 / (1 + z / 2), to 5e-8 (p: Chebyshev fit up to z = 9.4, where erfc leaves floats).
+static void gelu_all(float* x, int64_t n) noexcept {
+  each_vector(
+      n, [&](int64_t i, int count) __attribute__((always_inline)) {
+        const F32 v = load_some(x + i, count);
+        const F32 size = min(abs(v), set1(20.0f));
+        const F32 z = mul(size, set1(0.70710678118654752f));
+        const F32 t = div(set1(1.0f), fma(z, set1(0.5f), set1(1.0f)));
+        F32 p = set1(0.139546822f);
+        p = fma(p, t, set1(-0.651341437f));
+        p = fma(p, t, set1(1.0869086f));
+        p = fma(p, t, set1(-0.602669231f));
+        p = fma(p, t, set1(-0.158279967f));
+        p = fma(p, t, set1(0.0430634452f));
+        p = fma(p, t, set1(0.0202513588f));
+        p = fma(p, t, set1(0.389675441f));
+        p = fma(p, t, set1(0.998275166f));
+        p = fma(p, t, set1(-1.26543015f));
+        const F32 below = mul(mul(set1(0.5f), t), exp(sub(p, mul(z, z))));  // the share of normal numbers beyond |x|
+        store_some(x + i, sub(max(zero(), v), mul(size, below)), count);
       });
 }
 static void blend(float* a, float a_factor, const float* b, float b_factor, int64_t n) noexcept {
