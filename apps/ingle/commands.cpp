@@ -14,6 +14,7 @@ constexpr Command (*kCommands[])() = {
     [] { extern Command perplexity_command(); return perplexity_command(); },
     [] { extern Command score_command(); return score_command(); },
     [] { extern Command embed_command(); return embed_command(); },
+    [] { extern Command rerank_command(); return rerank_command(); },
     [] { extern Command inspect_command(); return inspect_command(); },
     [] { extern Command synth_command(); return synth_command(); },
     [] { extern Command convert_command(); return convert_command(); },

@@ -546,12 +546,37 @@ constexpr Option kEmbed[] = {
      .kind = kChoice,
      .value_name = "WHICH",
      .choices = "last|mean|cls",
-     .fallback_note = "what the model file says, or last",
+     .fallback_note = "what the model file says",
      .help = "Which rows make the embedding: that of the last token, the mean of all, that of the first token"},
+    {.name = "truncate", .help = "Cut what is longer than the context, and say so, where it would be an error"},
     {.name = "normalize", .help = "Scale embeddings to length 1 (the default)"},
     {.name = "no-normalize", .help = "Leave their length as it is"},
     {.name = "similarity", .help = "Show how alike the texts are, a table of cosines, in place of the embeddings"},
     {.name = "json", .help = "Print JSON lines: one object for each text, then one about the run"},
+};
+
+constexpr Option kRerank[] = {
+    {.name = "query", .short_name = "q", .kind = kText, .value_name = "TEXT", .help = "The question"},
+    {.name = "prompt",
+     .short_name = "p",
+     .kind = kText,
+     .value_name = "TEXT",
+     .help = "A text that may answer it; may be given several times",
+     .repeatable = true},
+    {.name = "file",
+     .short_name = "f",
+     .kind = kFile,
+     .value_name = "FILE",
+     .help = "One text a line; '-' reads stdin"},
+    {.name = "top",
+     .kind = kInteger,
+     .value_name = "N",
+     .least = 0,
+     .most = kMostTokens * 16,
+     .fallback = "0",
+     .help = "Print the best N only; 0 prints all"},
+    {.name = "truncate", .help = "Cut what is longer than the context, and say so, where it would be an error"},
+    {.name = "json", .help = "Print JSON lines: one object for each text, best first, then one about the run"},
 };
 
 constexpr Option kScore[] = {
@@ -741,6 +766,7 @@ const OptionGroup kBenchOptions{"What to measure", kBench};
 const OptionGroup kBenchMachineOptions{"Machine", kBenchMachine};
 const OptionGroup kPerplexityOptions{"Perplexity", kPerplexity};
 const OptionGroup kEmbedOptions{"Texts and output", kEmbed};
+const OptionGroup kRerankOptions{"Texts and output", kRerank};
 const OptionGroup kScoreOptions{"Text and output", kScore};
 const OptionGroup kInspectOptions{"Output", kInspect};
 const OptionGroup kTokenizeOptions{"Text and output", kTokenize};

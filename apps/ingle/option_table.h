@@ -24,6 +24,7 @@ extern const OptionGroup
 extern const OptionGroup kSynthOptions;
 extern const OptionGroup kPerplexityOptions;
 extern const OptionGroup kEmbedOptions;
+extern const OptionGroup kRerankOptions;
 extern const OptionGroup kScoreOptions;
 extern const OptionGroup kInspectOptions;
 extern const OptionGroup kTokenizeOptions;

@@ -217,6 +217,20 @@ gives '"pooling":"last","normalized":true' embed "$tiny" -p 'a cat' --json
 gives '"rows":{"computed":[0-9]*,"skipped":[1-9]' embed "$tiny" -p 'a cat' --json
 gives '"skipped":0}' embed "$tiny" -p 'a cat' --json --all-rows
 gives '"skipped":0}' embed "$tiny" -p 'a cat' --json --pooling mean
+gives '"tokens":8,' embed "$tiny" -c 8 -p 'a text of more than eight tokens' --truncate --json
+encoder=$(dirname "$0")/../models/golden/bert_tiny.gguf
+gives '"pooling":"mean","normalized":true' embed "$encoder" -p 'the cat' --json
+gives '"pooling":"cls"' embed "$encoder" -p 'the cat' --json --pooling cls
+gives '"tokens":4,' embed "$encoder" -p 'the cat' --json
+reranker=$(dirname "$0")/../models/golden/bert_rerank.gguf
+gives '^the dog  *0[.][0-9]*  *[12]$' rerank "$reranker" -q 'the cat' -p 'sat on the mat' -p 'the dog'
+gives '"texts":2,' rerank "$reranker" -q 'the cat' -p 'sat on the mat' -p 'the dog' --json --top 1
+refuses 2 'no question; give -q TEXT' rerank "$reranker" -p 'the dog'
+refuses 2 '-p: question and text have [0-9]* tokens, the context holds 6' rerank "$reranker" -q 'the cat' -p 'sat on the mat' -c 6
+gives '"tokens":6,"text"' rerank "$reranker" -q 'the cat' -p 'sat on the mat' -c 6 --truncate --json
+refuses 5 'has no classifier' rerank "$encoder" -q a -p b
+refuses 2 'is a reranker: ingle rerank takes it' embed "$reranker" -p hi
+refuses 5 'turns texts into vectors; it writes none' run "$encoder" -p hi
 gives . embed "$tiny" -p 'a cat' -p 'a much longer text about cats'
 cp "$work/out" "$work/first"
 gives . embed "$tiny" -p 'a cat' -p 'a much longer text about cats' --all-rows

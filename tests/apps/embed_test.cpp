@@ -7,7 +7,7 @@
 
 #include "apps/ingle/embed/embed_texts.h"
 #include "apps/ingle/embed/texts.h"
-#include "tests/models/golden.h"
+#include "tests/models/encoders.h"
 
 namespace ingle::app {
 namespace {
@@ -25,9 +25,7 @@ TEST(Pooling, TakesTheMeanOfAllRows) {
   EXPECT_THAT(pooled(Pooling::kMean, false, {{1, 2}, {3, -2}, {5, 6}}), ElementsAre(3, 2));
 }
 
-TEST(Pooling, TakesTheFirstRow) {
-  EXPECT_THAT(pooled(Pooling::kCls, false, {{1, 2}, {3, -2}, {5, 6}}), ElementsAre(1, 2));
-}
+TEST(Pooling, TakesTheFirstRow) { EXPECT_THAT(pooled(Pooling::kCls, false, {{1, 2}}), ElementsAre(1, 2)); }
 
 TEST(Pooling, TakesTheLastRow) {
   EXPECT_THAT(pooled(Pooling::kLast, false, {{1, 2}, {3, -2}, {5, 6}}), ElementsAre(5, 6));
@@ -42,28 +40,18 @@ TEST(Pooling, AVectorOfZerosStaysOne) {
   EXPECT_THAT(pooled(Pooling::kMean, true, {{1, 2}, {-1, -2}}), ElementsAre(0, 0));
 }
 
-TEST(Pooling, OnlyTheLastRowIsWantedWhereOnlyThatCounts) {
+TEST(Pooling, OnlyTheRowThatCountsIsWanted) {
   EXPECT_EQ(wanted_rows(Pooling::kLast), Want::kLast);
+  EXPECT_EQ(wanted_rows(Pooling::kCls), Want::kFirst);
   EXPECT_EQ(wanted_rows(Pooling::kMean), Want::kAll);
 }
 
-TEST(Pooling, HasTheNamesOfOptionsAndTheNumbersOfFiles) {
-  for (const auto& [number, name] : {std::pair("1", "mean"), {"2", "cls"}, {"3", "last"}}) {
-    ASSERT_TRUE(pooling_of_type(number)) << number;
-    EXPECT_EQ(to_string(*pooling_of_type(number)), name);
-    EXPECT_EQ(find_pooling(name), pooling_of_type(number));
+TEST(Pooling, HasTheNamesOfOptions) {
+  for (const char* name : {"mean", "cls", "last"}) {
+    ASSERT_TRUE(find_pooling(name)) << name;
+    EXPECT_EQ(to_string(*find_pooling(name)), name);
   }
-  for (const char* other : {"0", "4", "", "mean"}) EXPECT_FALSE(pooling_of_type(other)) << other;
-}
-
-TEST(Pooling, IsReadFromTheKeyOfTheArchitecture) {
-  FileInfo file;
-  file.metadata = {
-      {"bert.pooling_type", "u32", "2"}, {"llama.pooling_type", "u32", "1"}, {"qwen3.pooling_type", "u32", "4"}};
-  EXPECT_EQ(pooling_in(file, "llama"), Pooling::kMean);
-  EXPECT_EQ(pooling_in(file, "bert"), Pooling::kCls);
-  EXPECT_EQ(pooling_in(file, "qwen3"), std::nullopt);  // 4 is no pooling of rows
-  EXPECT_EQ(pooling_in(file, "qwen2"), std::nullopt);
+  EXPECT_FALSE(find_pooling("rank"));
 }
 
 TEST(Cosine, IsThatOfTheAngle) {
@@ -174,6 +162,29 @@ TEST_P(GoldenEmbedding, OfEqualTextsIsEqual) {
   const Embeddings embeddings = embed(model, texts_, {});
   EXPECT_NEAR(cosine(embeddings[2], embeddings[3]), 1, 1e-6);
   EXPECT_LT(cosine(embeddings[0], embeddings[2]), 0.9999);
+}
+
+// An encoder reads a text at once: a micro-batch grows to what the longest text takes.
+TEST(Encoder, TheVectorOfATextIsTheMeanOfItsReferenceRows) {
+  const golden::Encoder golden = golden::load_encoder("bert_tiny");
+  Engine engine({.threads = 1, .isa = "", .exact = true, .log = {}});
+  const Model model = Model::open(engine, golden.file());
+  std::vector<Tokens> texts;
+  for (const golden::EncodedText& text : golden.texts)
+    if (text.second == 0) texts.push_back(text.tokens);
+  ASSERT_EQ(texts.size(), 2);
+  const Embeddings means =
+      embed(model, texts, {.pooling = Pooling::kMean, .normalize = false, .session = {.batch = 8, .micro_batch = 8}});
+  const Embeddings firsts = embed(model, texts, {.pooling = Pooling::kCls, .normalize = false});
+  for (size_t t = 0; t < texts.size(); ++t) {
+    const golden::Rows& rows = golden.texts[t].rows;
+    for (size_t i = 0; i < rows[0].size(); ++i) {
+      double sum = 0;
+      for (const std::vector<float>& row : rows) sum += row[i];
+      EXPECT_NEAR(means[t][i], sum / static_cast<double>(rows.size()), 1e-5) << "text " << t << ", " << i;
+      EXPECT_NEAR(firsts[t][i], rows[0][i], 2e-5) << "text " << t << ", " << i;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, GoldenEmbedding,

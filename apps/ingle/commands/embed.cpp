@@ -12,7 +12,6 @@
 #include "apps/ingle/setup.h"
 #include "apps/ingle/table.h"
 #include "apps/ingle/terminal.h"
-#include "apps/ingle/utf8.h"
 
 namespace ingle::app {
 namespace {
@@ -24,22 +23,31 @@ struct ChosenPooling {
   std::string_view reason;
 };
 
-ChosenPooling choose_pooling(const Arguments& arguments, const std::filesystem::path& path, const Model& model) {
+ChosenPooling choose_pooling(const Arguments& arguments, const Model& model) {
   if (arguments.given("pooling")) return {*find_pooling(arguments.text("pooling")), "as given"};
-  if (const std::optional<Pooling> pooling = pooling_in(inspect(path), model.info().architecture))
-    return {*pooling, "as the file says"};
+  const ModelInfo& info = model.info();
+  if (const std::optional<Pooling> pooling = find_pooling(info.pooling)) return {*pooling, "as the file says"};
+  if (info.pooling == "rank")
+    fail(ErrorCode::kInvalidArgument,
+         "{}: is a reranker: ingle rerank takes it; --pooling WHICH embeds with it all the same", printable(info.path));
+  if (!info.causal) return {Pooling::kMean, "since the file asks for no other"};
   return {Pooling::kLast, "since the file asks for no other"};
 }
 
-std::vector<Tokens> tokenize_texts(const Model& model, const std::vector<PlacedText>& texts, int64_t context) {
+std::vector<Tokens> tokenize_texts(const Model& model, const std::vector<PlacedText>& texts, int64_t context,
+                                   bool truncate) {
   std::vector<Tokens> all;
   for (const PlacedText& text : texts) {
-    all.push_back(model.tokenize(text.text, {.add_special = true}));
+    all.push_back(model.tokenize(text.text));
     const auto tokens = static_cast<int64_t>(all.back().size());
     if (tokens == 0) fail(ErrorCode::kInvalidArgument, "{}: the text has no tokens", text.place);
-    if (tokens > context)
-      fail(ErrorCode::kInvalidArgument, "{}: the text has {} tokens, the context holds {}; --ctx-size {} holds it",
-           text.place, tokens, context, tokens);
+    if (tokens <= context) continue;
+    if (!truncate)
+      fail(ErrorCode::kInvalidArgument, "{}: the text has {} tokens, the context holds {}; {}--truncate cuts it",
+           text.place, tokens, context,
+           tokens <= model.info().context_length ? fmt::format("--ctx-size {} holds it, ", tokens) : "");
+    note("ingle: warning: {}: the text is cut from {} tokens to {}", text.place, tokens, context);
+    all.back() = model.tokenize(text.text, {.most = context});
   }
   return all;
 }
@@ -52,19 +60,6 @@ boost::json::array as_json(std::span<const float> embedding) {
   return numbers;
 }
 
-std::string label(std::string_view text) {
-  const std::string whole = printable(text);
-  std::string_view rest = whole;
-  std::string shown;
-  while (!rest.empty()) {
-    const std::string_view character = rest.substr(0, first_character(rest).length);
-    if (display_width(shown) + display_width(character) > kLabelColumns - 3) return shown + "...";
-    shown += character;
-    rest.remove_prefix(character.size());
-  }
-  return shown;
-}
-
 using Embeddings = std::vector<std::vector<float>>;
 
 std::string similarity_table(const std::vector<PlacedText>& texts, const Embeddings& embeddings) {
@@ -72,7 +67,7 @@ std::string similarity_table(const std::vector<PlacedText>& texts, const Embeddi
   for (size_t i = 0; i < texts.size(); ++i) header.push_back(std::to_string(i + 1));
   Table table(std::move(header), 2);
   for (size_t i = 0; i < texts.size(); ++i) {
-    std::vector<std::string> row = {std::to_string(i + 1), label(texts[i].text)};
+    std::vector<std::string> row = {std::to_string(i + 1), label(texts[i].text, kLabelColumns)};
     for (const std::vector<float>& other : embeddings)
       row.push_back(fmt::format("{:.4f}", cosine(embeddings[i], other)));
     table.add(std::move(row));
@@ -99,11 +94,11 @@ int embed(const Arguments& arguments) {
 
   Engine engine(engine_options(arguments));
   const Model model = open_model(engine, path, arguments);
-  const ChosenPooling chosen = choose_pooling(arguments, path, model);
+  const ChosenPooling chosen = choose_pooling(arguments, model);
   // What the context is where none was given, and whether it can be had, is the library's to say.
   const Adapters adapters = open_adapters(model, arguments);
   const SessionOptions session = Session(model, session_options(arguments, adapters)).options();
-  const std::vector<Tokens> tokens = tokenize_texts(model, texts, session.context);
+  const std::vector<Tokens> tokens = tokenize_texts(model, texts, session.context, arguments.flag("truncate"));
   const EmbedOptions options{
       .pooling = chosen.pooling, .normalize = !arguments.flag("no-normalize"), .session = session};
 
@@ -122,7 +117,8 @@ int embed(const Arguments& arguments) {
                       fmt::format("{}/{} texts", i + 1, texts.size()));
   });
   const double seconds = progress.seconds();
-  progress.finish(fmt::format("embedded {} texts in {}", texts.size(), format_seconds(seconds)));
+  progress.finish(fmt::format("embedded {} texts in {}, pooling {} {}", texts.size(), format_seconds(seconds),
+                              to_string(chosen.pooling), chosen.reason));
 
   if (json) {
     boost::json::object about{
@@ -162,12 +158,13 @@ Command embed_command() {
            "Reads every text and prints its embedding, a line of numbers for each: the model's last hidden row, "
            "normed as its output layer reads it, of the last token, of the first, or the mean over all. Texts come "
            "from -p, or are the lines of -f or standard input; they are read together, each as a sequence of its own. "
-           "Any model will do; one made for embeddings does it well, and often says in its file which rows to "
-           "take.\n\n"
-           "Where the last token's row is all that is wanted, rows that nobody reads are not computed; -v and --json "
-           "say how many. A text that is longer than the context is an error: nothing is cut off. In a model that "
-           "reads from left to right the first token has seen no other, so --pooling cls is for files that ask for "
-           "it.",
+           "Encoders (bert, nomic-bert) are made for this; any other model will do, and one made for embeddings does "
+           "it well. Which rows to take is what the file says; where it says nothing, the mean in an encoder and the "
+           "last token in a model that reads from left to right.\n\n"
+           "Where one row is all that is wanted, the last layer computes no other; -v and --json say how many. A text "
+           "that is longer than the context is an error unless --truncate is given: nothing is cut off in silence. In "
+           "a model that reads from left to right the first token has seen no other, so --pooling cls is for files "
+           "that ask for it.",
        .positionals = {{.name = "MODEL",
                         .help = "A GGUF file, or a catalogue name: smollm2",
                         .kind = ValueKind::kFile}},

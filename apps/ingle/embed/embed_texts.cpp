@@ -14,22 +14,10 @@ constexpr int64_t kMostTexts = 256;
 
 int64_t length(const Tokens& text) { return static_cast<int64_t>(text.size()); }
 
-void add(RowCounts& sum, const RowCounts& rows) {
-  sum.computed += rows.computed;
-  sum.skipped += rows.skipped;
-  sum.tokens += rows.tokens;
-  sum.by_layer.resize(rows.by_layer.size());
-  for (size_t l = 0; l < rows.by_layer.size(); ++l) sum.by_layer[l] += rows.by_layer[l];
-}
-
-// One evaluate() over all of `texts`, in a session that is just as large.
+// One evaluate() over all of `texts`.
 RowCounts embed_together(const Model& model, std::span<const Tokens> texts, const EmbedOptions& options,
                          std::vector<Pooler>& poolers) {
-  SessionOptions session_options = options.session;
-  session_options.sequences = static_cast<int64_t>(texts.size());
-  session_options.context = length(*std::ranges::max_element(texts, {}, length));
-  Session session(model, session_options);
-  session.set_cancel(interrupted);
+  Session session = session_for(model, texts, options.session);
   std::vector<RunRequest> runs;
   for (const Tokens& text : texts)
     runs.push_back(
@@ -39,6 +27,26 @@ RowCounts embed_together(const Model& model, std::span<const Tokens> texts, cons
 }
 
 }  // namespace
+
+Session session_for(const Model& model, std::span<const Tokens> texts, SessionOptions options) {
+  options.sequences = static_cast<int64_t>(texts.size());
+  options.context = length(*std::ranges::max_element(texts, {}, length));
+  if (!model.info().causal) {
+    options.batch = std::max(options.batch, options.context);
+    options.micro_batch = std::max(options.micro_batch, options.context);
+  }
+  Session session(model, options);
+  session.set_cancel(interrupted);
+  return session;
+}
+
+void add(RowCounts& sum, const RowCounts& rows) {
+  sum.computed += rows.computed;
+  sum.skipped += rows.skipped;
+  sum.tokens += rows.tokens;
+  sum.by_layer.resize(rows.by_layer.size());
+  for (size_t l = 0; l < rows.by_layer.size(); ++l) sum.by_layer[l] += rows.by_layer[l];
+}
 
 size_t texts_together(std::span<const Tokens> texts, int64_t batch) {
   int64_t count = 0, tokens = 0, longest = 0;

@@ -23,6 +23,12 @@ struct EmbedOptions {
 // of `batch` and the cache they take together stays moderate.
 size_t texts_together(std::span<const Tokens> texts, int64_t batch);
 
+// A session that is just as large as reading these texts together asks for; of `options` context and sequences follow.
+// In a model that reads a text at once a micro-batch holds the longest.
+Session session_for(const Model& model, std::span<const Tokens> texts, SessionOptions options);
+
+void add(RowCounts& sum, const RowCounts& rows);
+
 // No text is empty. Calls `each(index, embedding)` for every text in order. Throws Error: kCancelled (after an
 // interrupt), and what Session throws.
 RowCounts embed_texts(const Model& model, std::span<const Tokens> texts, const EmbedOptions& options,

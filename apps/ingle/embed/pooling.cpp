@@ -1,21 +1,15 @@
 #include "apps/ingle/embed/pooling.h"
 
 #include <cmath>
-#include <string>
 
 namespace ingle::app {
 namespace {
 
-// GGUF's ARCH.pooling_type; 0 is none, and 4 (a score in place of a vector) is no pooling of rows.
 struct Named {
   Pooling pooling;
-  std::string_view name, type;
+  std::string_view name;
 };
-constexpr Named kNamed[] = {
-    {Pooling::kMean, "mean", "1"},
-    {Pooling::kCls, "cls", "2"},
-    {Pooling::kLast, "last", "3"},
-};
+constexpr Named kNamed[] = {{Pooling::kMean, "mean"}, {Pooling::kCls, "cls"}, {Pooling::kLast, "last"}};
 
 }  // namespace
 
@@ -31,25 +25,12 @@ std::optional<Pooling> find_pooling(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-std::optional<Pooling> pooling_of_type(std::string_view number) noexcept {
-  for (const Named& named : kNamed)
-    if (named.type == number) return named.pooling;
-  return std::nullopt;
+Want wanted_rows(Pooling pooling) noexcept {
+  return pooling == Pooling::kMean ? Want::kAll : pooling == Pooling::kCls ? Want::kFirst : Want::kLast;
 }
-
-std::optional<Pooling> pooling_in(const FileInfo& file, std::string_view architecture) {
-  const std::string key = std::string(architecture) + ".pooling_type";
-  for (const MetadataEntry& entry : file.metadata)
-    if (entry.key == key) return pooling_of_type(entry.value);
-  return std::nullopt;
-}
-
-// There is no way to want the first row alone: kCls takes all of them and keeps that one.
-Want wanted_rows(Pooling pooling) noexcept { return pooling == Pooling::kLast ? Want::kLast : Want::kAll; }
 
 void Pooler::add(std::span<const float> hidden) {
   ++rows_;
-  if (pooling_ == Pooling::kCls && rows_ > 1) return;
   if (pooling_ != Pooling::kMean || rows_ == 1) {
     sum_.assign(hidden.begin(), hidden.end());
     return;

@@ -7,19 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include "ingle/inspect.h"
 #include "ingle/session.h"
 
 namespace ingle::app {
 
 enum class Pooling { kMean, kCls, kLast };  // of all rows, the first row, the last row
 
-std::string_view to_string(Pooling pooling) noexcept;                      // "mean", "cls", "last"
-std::optional<Pooling> find_pooling(std::string_view name) noexcept;       // by that name
-std::optional<Pooling> pooling_of_type(std::string_view number) noexcept;  // by GGUF's: "1", "2", "3"
-// What a model file asks for in ARCHITECTURE.pooling_type, if that is a pooling of rows.
-std::optional<Pooling> pooling_in(const FileInfo& file, std::string_view architecture);
-Want wanted_rows(Pooling pooling) noexcept;  // what an evaluate() has to deliver
+std::string_view to_string(Pooling pooling) noexcept;                 // "mean", "cls", "last"
+std::optional<Pooling> find_pooling(std::string_view name) noexcept;  // by that name
+Want wanted_rows(Pooling pooling) noexcept;                           // what an evaluate() has to deliver
 
 // Takes the wanted rows of one text in ascending position. Sums are double.
 class Pooler {
@@ -32,7 +28,7 @@ class Pooler {
  private:
   Pooling pooling_;
   int64_t rows_ = 0;
-  std::vector<double> sum_;  // kMean: of the rows; otherwise the row that counts
+  std::vector<double> sum_;  // kMean: of the rows; otherwise the last one given
 };
 
 // Of vectors of one length; exactly 1 for equal ones, 0 where one of them is all zeros.

@@ -3,6 +3,7 @@
 #include "apps/ingle/fail.h"
 #include "apps/ingle/files.h"
 #include "apps/ingle/terminal.h"
+#include "apps/ingle/utf8.h"
 
 namespace ingle::app {
 namespace {
@@ -18,6 +19,19 @@ std::vector<PlacedText> from_prompts(const std::vector<std::string>& prompts) {
 }
 
 }  // namespace
+
+std::string label(std::string_view text, int columns) {
+  const std::string whole = printable(text);
+  std::string_view rest = whole;
+  std::string shown;
+  while (!rest.empty()) {
+    const std::string_view character = rest.substr(0, first_character(rest).length);
+    if (display_width(shown) + display_width(character) > columns - 3) return shown + "...";
+    shown += character;
+    rest.remove_prefix(character.size());
+  }
+  return shown;
+}
 
 std::vector<PlacedText> split_lines(std::string_view text, std::string_view name) {
   std::vector<PlacedText> lines;

@@ -13,6 +13,9 @@ struct PlacedText {
   std::string place;  // "-p 2", "notes.txt: line 3"
 };
 
+// The beginning of a text, for a column of so many characters: what does not show is written out.
+std::string label(std::string_view text, int columns);
+
 // Lines end with \n or \r\n; the last one may lack it.
 std::vector<PlacedText> split_lines(std::string_view text, std::string_view name);
 
