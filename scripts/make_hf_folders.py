@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The golden models of make_golden.py as folders that transformers saved, for `ingle convert`.
+"""The golden models of make_golden.py and make_encoder_golden.py as folders that transformers saved, for `ingle convert`.
 
-Same weights, so a converted folder must give the logits of tests/models/golden/. Matrices whose numbers f16 holds exactly
-are kept in f16, everything else in f32; experts in MXFP4 are packed as gpt-oss publishes them. wrapped_NAME is the model
-inside one that also sees. Output: tests/convert/data/NAME/. Run by hand; what it writes is committed.
+Same weights, so a converted folder must give the logits (or rows, and scores) of tests/models/golden/. Matrices whose
+numbers f16 holds exactly are kept in f16, everything else in f32; experts in MXFP4 are packed as gpt-oss publishes them.
+wrapped_NAME is the model inside one that also sees. Output: tests/convert/data/NAME/, for encoders
+tests/convert/encoders/NAME/. Run by hand; what it writes is committed.
 
     python scripts/make_hf_folders.py [--out FOLDER] [NAME...]
 
@@ -21,10 +22,10 @@ import torch
 import transformers
 from safetensors.numpy import load_file, save_file
 
-from golden import tiny
+from golden import encoders, tiny
 from make_golden import MODELS
 
-OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "convert" / "data"
+OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "convert"
 
 # One of each kind that folders come in.
 NAMES = ["llama_tied", "llama3_rope", "llama_yarn", "llama_biases", "mistral_window", "mixtral_tiny", "qwen2_tiny",
@@ -44,9 +45,45 @@ def tokenizer():
     return transformers.PreTrainedTokenizerFast(tokenizer_object=t, bos_token=tokens[1], eos_token=tokens[2])
 
 
+# qwen3_rerank is a folder with an output layer, of which a file of its kind keeps two rows: nothing in it says which.
+ENCODERS = [name for name, m in encoders.MODELS.items() if "label_tokens" not in m]
+
+
+def word_piece_tokenizer(m):
+    pieces = {p if p in encoders.CONTROL else p[1:] if p.startswith("▁") else f"##{p}": i
+              for i, p in enumerate(encoders.word_pieces())}
+    t = tokenizers.Tokenizer(tokenizers.models.WordPiece(pieces, unk_token="[UNK]"))
+    t.normalizer = tokenizers.normalizers.BertNormalizer(lowercase=True)
+    t.pre_tokenizer = tokenizers.pre_tokenizers.BertPreTokenizer()
+    t.decoder = tokenizers.decoders.WordPiece()
+    t.add_special_tokens(encoders.CONTROL)
+    marks = [(token, pieces[token]) for token in ("[CLS]", "[SEP]")]
+    part = "[SEP] [SEP]" if m.get("first_position") else "[SEP]"
+    t.post_processor = tokenizers.processors.TemplateProcessing("[CLS] $A [SEP]", f"[CLS] $A {part} $B:1 [SEP]:1", marks)
+    return transformers.PreTrainedTokenizerFast(tokenizer_object=t, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]",
+                                                sep_token="[SEP]", mask_token="[MASK]")
+
+
+def add_pooling(folder, m):
+    """What sentence-transformers writes beside a model."""
+    kinds = ["Transformer", "Pooling", "Normalize"]
+    paths = ["", "1_Pooling", "2_Normalize"]
+    modules = [{"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+               for i, (kind, path) in enumerate(zip(kinds, paths))]
+    (folder / "modules.json").write_text(json.dumps(modules, indent=1) + "\n")
+    (folder / "1_Pooling").mkdir()
+    flags = {"mean": "mean_tokens", "cls": "cls_token", "last": "lasttoken"}
+    config = {"word_embedding_dimension": m["d"],
+              **{f"pooling_mode_{flag}": which == m["pooling"] for which, flag in flags.items()}}
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+
+
 def built(name):
-    family, m = MODELS[name]
     torch.manual_seed(0)
+    if name in encoders.MODELS:
+        m = encoders.MODELS[name]
+        return encoders.build(m, seed=5000 + list(encoders.MODELS).index(name)), m
+    family, m = MODELS[name]
     return family.build(m, seed=1000 + list(MODELS).index(name)), m
 
 
@@ -93,7 +130,12 @@ def save(name, folder):
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     model.save_pretrained(folder)
-    tokenizer().save_pretrained(folder)
+    if name in encoders.MODELS:
+        (tokenizer() if encoders.is_decoder(m) else word_piece_tokenizer(m)).save_pretrained(folder)
+        if not m.get("labels"):
+            add_pooling(folder, m)
+    else:
+        tokenizer().save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
     weights, config = folder / "model.safetensors", folder / "config.json"
     kept = {key: half_where_exact(t) for key, t in load_file(weights).items()}
@@ -103,17 +145,17 @@ def save(name, folder):
         config.write_text(json.dumps(settings, indent=2) + "\n")
     save_file(kept, weights, metadata={"format": "pt"})
     weights.chmod(0o644)
-    size = sum(f.stat().st_size for f in folder.iterdir())
+    size = sum(f.stat().st_size for f in folder.rglob("*") if f.is_file())
     print(f"{name}: {json.loads(config.read_text())['architectures'][0]}, {size} bytes")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", default=NAMES, help="only these")
+    parser.add_argument("names", nargs="*", default=NAMES + ENCODERS, help="only these")
     parser.add_argument("--out", type=pathlib.Path, default=OUT)
     args = parser.parse_args()
     for name in args.names:
-        save(name, args.out / name)
+        save(name, args.out / ("encoders" if name in encoders.MODELS else "data") / name)
 
 
 if __name__ == "__main__":

@@ -153,6 +153,25 @@ void add_model(Draft& draft, HfDescription& d, JsonValue root) {
   }
 }
 
+// Whether two tokens stand between the texts of a pair: the end of the first, and one more.
+bool parts_pairs_twice(JsonValue root) {
+  const JsonValue processor = root.find("post_processor");
+  if (!processor || processor.is_null()) return false;
+  if (processor.at("type").string() == "RobertaProcessing") return true;
+  if (processor.at("type").string() != "TemplateProcessing") return false;
+  const JsonValue pair = processor.find("pair");
+  if (!pair || pair.is_null()) return false;
+  int texts = 0, between = 0;
+  for (const JsonValue piece : pair.items()) {
+    if (piece.find("Sequence")) {
+      ++texts;
+    } else if (texts == 1) {
+      ++between;
+    }
+  }
+  return between == 2;
+}
+
 void add_tokenizer_json(Draft& draft, const HfFolder& folder, std::string_view text, int64_t rows) {
   const std::string config_text = folder.read("tokenizer_config.json").value_or("{}");
   const JsonDocument json(text, kFile), config(config_text, "tokenizer_config.json");
@@ -182,9 +201,19 @@ void add_tokenizer_json(Draft& draft, const HfFolder& folder, std::string_view t
   if (!tokens.bos && !d.before.empty()) tokens.bos = d.before.front();
   tokens.adds_bos = (tokens.bos && !d.before.empty() && d.before.front() == *tokens.bos) ||
                     tokenizer_flag(folder, "add_bos_token", false);
-  tokens.adds_eos = (tokens.eos && !d.after.empty() && d.after.back() == *tokens.eos) ||
-                    tokenizer_flag(folder, "add_eos_token", false);
+  tokens.adds_eos = !d.after.empty() || tokenizer_flag(folder, "add_eos_token", false);
+  // What encoding puts behind a text ends it, whatever a configuration calls the end.
+  if (!d.after.empty()) tokens.eos = d.after.back();
+  const bool word_piece = d.model.type == HfModel::Type::kWordPiece;
+  const std::optional<TokenId> cls = tokens.bos, separator = tokens.eos;
   add_tokens(draft, folder, std::move(tokens), rows);
+  const bool twice = parts_pairs_twice(json.root());
+  const auto role = [&](const char* key, std::optional<TokenId> id) {
+    if (id) draft.set(key, gguf_value<uint32_t>(static_cast<uint32_t>(*id)));
+  };
+  if (word_piece) role("tokenizer.ggml.cls_token_id", cls);
+  if (word_piece || twice) role("tokenizer.ggml.seperator_token_id", separator);  // the key is spelt so
+  if (twice) draft.set("tokenizer.ggml.add_sep_token", gguf_value<bool>(true));
 }
 
 }  // namespace

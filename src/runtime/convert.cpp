@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "convert/description.h"
 #include "convert/family.h"
+#include "convert/pooling.h"
 #include "convert/vocabulary.h"
 #include "gguf/writer.h"
 #include "ingle/prompt_template.h"
@@ -54,6 +55,7 @@ Draft draft_of(const HfFolder& folder) {
   check_quantized(folder, *family);
   Draft draft(folder, std::string(family->architecture));
   family->draft(draft);
+  add_pooling(draft, folder);
   draft.finish();
   add_description(draft, folder);
   const auto embedding = std::ranges::find(draft.tensors, "token_embd.weight", &DraftTensor::name);

@@ -8,7 +8,7 @@
 #include "gguf/gguf.h"
 #include "ingle/ingle.h"
 #include "tests/gguf/temporary_folder.h"
-#include "tests/models/golden.h"
+#include "tests/models/encoders.h"
 
 namespace ingle {
 namespace {
@@ -75,6 +75,71 @@ TEST_P(ConvertedFolder, SaysWhatTheFileMadeByTheGgufPackageSays) {
 
 INSTANTIATE_TEST_SUITE_P(Folders, ConvertedFolder, testing::ValuesIn(names()),
                          [](const auto& info) { return info.param; });
+
+fs::path encoders() { return fs::path(INGLE_SOURCE_DIR) / "tests/convert/encoders"; }
+
+std::vector<std::string> encoder_folders() {
+  std::vector<std::string> all;
+  for (const auto& entry : fs::directory_iterator(encoders())) all.push_back(entry.path().filename().string());
+  std::ranges::sort(all);
+  return all;
+}
+
+class ConvertedEncoder : public ConvertedFolder {};
+
+TEST_P(ConvertedEncoder, GivesTheReferenceRowsAndScores) {
+  const fs::path file = folder_ / "converted.gguf";
+  convert_folder(encoders() / GetParam(), file, {.type = "f32", .threads = 1});
+  const golden::Encoder golden = golden::load_encoder(GetParam());
+  Engine engine({.threads = 1, .isa = "", .exact = true, .log = {}});
+  const Model model = Model::open(engine, file);
+  EXPECT_EQ(model.info().pooling, golden.pooling);
+  EXPECT_EQ(model.info().labels, golden.labels);
+  Session session(model, {.sequences = 4});
+  for (const golden::EncodedText& text : golden.texts) {
+    const RunRequest run{.sequence = session.create(),
+                         .tokens = text.tokens,
+                         .want = Want::kNothing,
+                         .hidden = Want::kAll,
+                         .scores = golden.labels.empty() ? Want::kNothing : Want::kFirst,
+                         .second_text = text.second};
+    session.evaluate({&run, 1}, [&](const ResultRow& row) {
+      EXPECT_LE(golden::relative_error(row.hidden, text.rows[static_cast<size_t>(row.position)]), kExactBound);
+      if (!row.scores.empty()) {
+        EXPECT_LE(golden::relative_error(row.scores, text.scores), kExactBound);
+      }
+    });
+  }
+}
+
+TEST_P(ConvertedEncoder, HasTheTensorsOfTheFileMadeByTheGgufPackage) {
+  const fs::path file = folder_ / "converted.gguf";
+  convert_folder(encoders() / GetParam(), file, {.type = "f16", .threads = 1});
+  const GgufFile ours = GgufFile::open(file), theirs = GgufFile::open(golden::load_encoder(GetParam()).file());
+  for (const GgufTensor& tensor : theirs.tensors()) {
+    const auto found = ours.find(tensor.name);
+    ASSERT_TRUE(found) << tensor.name;
+    EXPECT_EQ(found->shape, tensor.view.shape) << tensor.name;
+  }
+  EXPECT_EQ(ours.tensors().size(), theirs.tensors().size());
+  for (const char* key : {"tokenizer.ggml.tokens", "tokenizer.ggml.model"})
+    EXPECT_EQ(ours.find_value(key)->value, theirs.find_value(key)->value) << key;
+}
+
+INSTANTIATE_TEST_SUITE_P(Folders, ConvertedEncoder, testing::ValuesIn(encoder_folders()),
+                         [](const auto& info) { return info.param; });
+
+// RoBERTa's pairs have two tokens between their texts, BERT's one.
+TEST(ConvertedPairs, HaveTheMarksOfTheFolder) {
+  test::TemporaryFolder folder;
+  for (const auto& [name, tokens] : {std::pair{"bert_rerank", 7}, {"roberta_labels", 8}}) {
+    convert_folder(encoders() / name, folder / "converted.gguf", {.type = "f32", .threads = 1});
+    Engine engine({.threads = 1, .isa = "", .exact = true, .log = {}});
+    const Model model = Model::open(engine, folder / "converted.gguf");
+    EXPECT_EQ(model.tokenize_pair("the cat", "sat on").tokens.size(), static_cast<size_t>(tokens)) << name;
+    EXPECT_EQ(model.tokenize("the cat").size(), 4) << name;
+  }
+}
 
 class Convert : public testing::Test {
  protected:
@@ -271,6 +336,26 @@ TEST_F(Convert, WeightsInSeveralFilesAreFoundByTheirIndex) {
   std::ofstream(folder / "model.safetensors.index.json")
       << R"({"weight_map": {"model.norm.weight": "model-00001-of-00001.safetensors"}})";
   EXPECT_EQ(complaint(folder), "");
+}
+
+TEST_F(Convert, PoolingThatAFileCannotSayIsRefused) {
+  const fs::path folder = folder_ / "max";
+  fs::copy(encoders() / "bert_tiny", folder, fs::copy_options::recursive);
+  replace(folder / "1_Pooling/config.json", "pooling_mode_mean_tokens", "pooling_mode_max_tokens");
+  EXPECT_TRUE(has(complaint(folder), "pools by max; GGUF has mean, cls and lasttoken")) << complaint(folder);
+  replace(folder / "modules.json", "sentence_transformers.models.Normalize", "sentence_transformers.models.Dense");
+  replace(folder / "1_Pooling/config.json", "pooling_mode_max_tokens", "pooling_mode_mean_tokens");
+  EXPECT_TRUE(has(complaint(folder), "a module of type sentence_transformers.models.Dense has no form in GGUF"))
+      << complaint(folder);
+  replace(folder / "modules.json", "1_Pooling", "../1_Pooling");
+  EXPECT_TRUE(has(complaint(folder), "not the name of a folder")) << complaint(folder);
+}
+
+TEST_F(Convert, AnActivationThatAFileCannotSayIsRefused) {
+  const fs::path folder = folder_ / "tanh";
+  fs::copy(encoders() / "bert_tiny", folder, fs::copy_options::recursive);
+  replace(folder / "config.json", "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"gelu_new\"");
+  EXPECT_TRUE(has(complaint(folder), "\"hidden_act\"")) << complaint(folder);
 }
 
 }  // namespace

@@ -151,7 +151,7 @@ int64_t period_of(const std::vector<bool>& slides) {
 }
 
 std::string decoder_prefix(const Draft& draft) {
-  for (const char* prefix : {"model.", "model.language_model.", "language_model.model."})
+  for (const char* prefix : {"model.", "model.language_model.", "language_model.model.", ""})
     if (draft.has(fmt::format("{}embed_tokens.weight", prefix))) return prefix;
   return "model.";
 }
@@ -219,7 +219,8 @@ void embedding_and_output(Draft& draft, const std::string& prefix, float norm_le
                [&](Rows rows) { return norm_less == 0 ? rows : plus(std::move(rows), norm_less); });
   const std::string head = draft.has("language_model.lm_head.weight") ? "language_model.lm_head" : "lm_head";
   const std::string weight = head + ".weight";
-  if (draft.config().flag("tie_word_embeddings", !draft.has(weight))) {
+  const bool body_only = prefix.empty() && !draft.has(weight);  // saved without an output layer: it embeds
+  if (body_only || draft.config().flag("tie_word_embeddings", !draft.has(weight))) {
     draft.ignore(weight);  // the embedding once more, in some files
   } else {
     draft.linear("output", head);

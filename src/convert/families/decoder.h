@@ -35,7 +35,8 @@ std::vector<bool> sliding_layers(const HfConfig& c);
 // How many layers the pattern repeats after, the last of them full; 0: none of one kind.
 int64_t period_of(const std::vector<bool>& slides);
 
-// Where the language model's tensors are: "model.", or inside a model that also sees: "model.language_model.".
+// Where the language model's tensors are: "model.", or inside a model that also sees: "model.language_model."; "" in a
+// folder of a model without its output layer.
 std::string decoder_prefix(const Draft& draft);
 
 // The names of layer i: in the folder with a dot at the end, and in the file.

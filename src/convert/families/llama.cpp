@@ -300,6 +300,7 @@ std::span<const HfFamily> llama_families() {
       {"Qwen2ForCausalLM", "qwen2", qwen},
       {"Qwen2MoeForCausalLM", "qwen2moe", qwen},
       {"Qwen3ForCausalLM", "qwen3", qwen},
+      {"Qwen3Model", "qwen3", qwen},  // for embeddings
       {"Qwen3MoeForCausalLM", "qwen3moe", qwen},
       {"Gemma2ForCausalLM", "gemma2", gemma2},
       {"Gemma3ForCausalLM", "gemma3", gemma3},

@@ -3,6 +3,7 @@
 
 namespace ingle {
 
+std::span<const HfFamily> bert_families();
 std::span<const HfFamily> llama_families();
 std::span<const HfFamily> gemma4_families();
 std::span<const HfFamily> gemma3n_families();
@@ -12,7 +13,7 @@ std::span<const HfFamily> deepseek_families();
 namespace {
 
 constexpr std::span<const HfFamily> (*kFamilies[])() = {
-    llama_families, gemma4_families, gemma3n_families, gpt_oss_families, deepseek_families,
+    llama_families, gemma4_families, gemma3n_families, gpt_oss_families, deepseek_families, bert_families,
 };
 
 }  // namespace
