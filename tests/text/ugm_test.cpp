@@ -149,5 +149,24 @@ TEST(Ugm, ACharacterMapOfRandomNodesReadsNowhereElse) {
   }
 }
 
+// Of architectures whose tokenizers say so, which GGUF has no key for.
+TEST(Ugm, TheMaskTakesTheSpaceBeforeItWhereTheArchitectureSaysSo) {
+  Vocabulary v;
+  v.model = "t5";
+  v.tokens = {"<unk>", "a", "<mask>", "▁", "▁a"};
+  v.kinds = {TokenKind::kUnknown, TokenKind::kNormal, TokenKind::kControl, TokenKind::kNormal, TokenKind::kNormal};
+  v.scores = {0, -1, 0, -2, -1};
+  v.unknown = 0;
+  v.add_eos = false;
+  v.remove_extra_whitespaces = false;
+  for (const auto& [architecture, space] :
+       {std::pair{"nomic-bert-moe", false}, {"jina-bert-v3", false}, {"bert", true}}) {
+    v.architecture = architecture;
+    const std::vector<TokenId> ids =
+        Tokenizer::create(v)->encode("a <mask>", {.add_special = false, .parse_special = true});
+    EXPECT_EQ(ids, space ? (std::vector<TokenId>{4, 3, 2}) : (std::vector<TokenId>{4, 2})) << architecture;
+  }
+}
+
 }  // namespace
 }  // namespace ingle
