@@ -60,7 +60,7 @@ TEST(AdapterOptions, WorkInTheCommandsThatMeasure) {
 }
 
 TEST(AdapterOptions, AScaleIsANumberBehindAColon) {
-  for (const std::string wrong : {kOne, kOne + ":", kOne + ":much", kOne + ":1x", kOne + ":inf", std::string(":1")})
+  for (const std::string& wrong : {kOne, kOne + ":", kOne + ":much", kOne + ":1x", kOne + ":inf", std::string(":1")})
     EXPECT_THAT(run("run", {"--lora-scaled", wrong}), HasSubstr("is not a file, a colon and a number")) << wrong;
   EXPECT_THAT(run("run", {"--lora", "absent.gguf"}), HasSubstr("absent.gguf"));
 }

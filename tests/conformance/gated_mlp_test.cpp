@@ -156,7 +156,9 @@ TEST_P(GatedMlpTest, AClampedActivationIsClampedWhereItSays) {
   for (int64_t i = 0; i < n; ++i) {
     const double in = x.values[static_cast<size_t>(i)], want = activated(Activation::kClampedSilu, in, 10 * in);
     EXPECT_LE(std::fabs(y.data[i] - want), 2e-6 * std::fabs(want)) << in;
-    if (in >= 7) EXPECT_EQ(y.data[i], y.data[n - 1]) << in;
+    if (in >= 7) {
+      EXPECT_EQ(y.data[i], y.data[n - 1]) << in;
+    }
   }
 }
 
