@@ -131,18 +131,22 @@ static void layer_norm(const float* x, const float* gain, const float* bias, int
   F32 total = zero();
   each_vector(
       n, [&](int64_t i, int count) __attribute__((always_inline)) { total = add(total, load_some(x + i, count)); });
-  const float mean = sum(total) / static_cast<float>(n);
-  // What pads a tail must not count as a distance from the mean.
-  F32 squares = zero();
+  const float first = sum(total) / static_cast<float>(n);
+  // What pads a tail must not count as a distance from the mean. What the distances add up to is what rounding kept
+  // from the mean: far from zero that is more than the last digit.
+  F32 squares = zero(), rest = zero();
   each_vector(
       n, [&](int64_t i, int count) __attribute__((always_inline)) {
-        const F32 v = sub(load_some(x + i, count), set_some(mean, count));
+        const F32 v = sub(load_some(x + i, count), set_some(first, count));
         squares = fma(v, v, squares);
+        rest = add(rest, v);
       });
-  const F32 factor = set1(1.0f / __builtin_sqrtf(sum(squares) / static_cast<float>(n) + eps));
+  const float off = sum(rest) / static_cast<float>(n);
+  const float variance = sum(squares) / static_cast<float>(n) - off * off;
+  const F32 factor = set1(1.0f / __builtin_sqrtf((variance > 0.0f ? variance : 0.0f) + eps));
   each_vector(
       n, [&](int64_t i, int count) __attribute__((always_inline)) {
-        F32 v = mul(sub(load_some(x + i, count), set1(mean)), factor);
+        F32 v = mul(sub(sub(load_some(x + i, count), set1(first)), set1(off)), factor);
         if (gain != nullptr) v = mul(v, load_some(gain + i, count));
         if (bias != nullptr) v = add(v, load_some(bias + i, count));
         if (accumulate) v = add(load_some(dst + i, count), v);
