@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Perplexity of a model quantised by ingle and by llama.cpp from the same file, all measured by `ingle perplexity --exact`.
+
+Needs llama-cpp-python (0.3.36 was used).
+
+  compare_quantized_models.py SOURCE TEXT [--ingle PROGRAM] [--types q8_0,q4_k_m] [--ctx-size 512] [--chunks 16] [--imatrix FILE]
+
+SOURCE is a GGUF file in F16 or F32. Prints a Markdown table: sizes, perplexities, and ours against theirs in per cent; ends
+with status 1 where ours is worse by more than 0.2 %. With --imatrix ours use it and llama.cpp is left out.
+"""
+
+import argparse
+import ctypes
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TYPES = "q8_0,q6_k,q5_k_m,q4_k_m,q4_0,q3_k_m,q2_k,iq4_xs"
+MOST_WORSE_PERCENT = 0.2
+
+
+def by_llama(source, target, name):
+    import llama_cpp as lib
+
+    log = lib.llama_log_callback(lambda level, text, data: None)
+    lib.llama_log_set(log, ctypes.c_void_p(0))
+    params = lib.llama_model_quantize_default_params()
+    params.ftype = getattr(lib, "LLAMA_FTYPE_MOSTLY_" + name.upper())
+    if lib.llama_model_quantize(str(source).encode(), str(target).encode(), ctypes.byref(params)) != 0:
+        sys.exit(f"llama.cpp cannot make {name} of {source}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("source")
+    parser.add_argument("text")
+    parser.add_argument("--ingle", default="ingle")
+    parser.add_argument("--types", default=TYPES)
+    parser.add_argument("--ctx-size", default="512")
+    parser.add_argument("--chunks", default="16")
+    parser.add_argument("--imatrix")
+    args = parser.parse_args()
+
+    def perplexity(file):
+        out = subprocess.run([args.ingle, "perplexity", str(file), "-f", args.text, "--exact", "-c", args.ctx_size, "--chunks",
+                              args.chunks, "--json"], check=True, capture_output=True, text=True).stdout
+        return json.loads(out)["perplexity"]
+
+    worse = []
+    print("| type | MB | ingle | llama.cpp | difference |\n|---|---:|---:|---:|---:|")
+    print(f"| source | {pathlib.Path(args.source).stat().st_size / 1e6:.1f} | {perplexity(args.source):.4f} | | |", flush=True)
+    for name in args.types.split(","):
+        with tempfile.TemporaryDirectory() as folder:
+            ours, theirs = pathlib.Path(folder) / "ours.gguf", pathlib.Path(folder) / "theirs.gguf"
+            importance = ["--imatrix", args.imatrix] if args.imatrix else []
+            subprocess.run([args.ingle, "quantize", args.source, str(ours), "--type", name, *importance], check=True,
+                           capture_output=True)
+            size, a = ours.stat().st_size / 1e6, perplexity(ours)
+            if args.imatrix:
+                print(f"| {name} | {size:.1f} | {a:.4f} | | |", flush=True)
+                continue
+            by_llama(args.source, theirs, name)
+            b = perplexity(theirs)
+        difference = 100 * (a / b - 1)
+        print(f"| {name} | {size:.1f} | {a:.4f} | {b:.4f} | {difference:+.2f} % |", flush=True)
+        if difference > MOST_WORSE_PERCENT:
+            worse.append(f"{name} by {difference:.2f} %")
+    if worse:
+        sys.exit("worse than llama.cpp's: " + ", ".join(worse))
+
+
+if __name__ == "__main__":
+    main()
