@@ -1,4 +1,4 @@
-// From a model's folder as it is published (config.json, safetensors, tokenizer.json) to one GGUF file.
+// From the folder of a model or an adapter as it is published to a GGUF file.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +43,12 @@ struct ConvertReport {
 // kCancelled; then no file is left.
 ConvertReport convert_folder(const std::filesystem::path& folder, const std::filesystem::path& target,
                              const ConvertOptions& options = {});
+
+// A LoRA adapter's folder (adapter_config.json, adapter_model.safetensors, as the PEFT library writes them) made the
+// GGUF file that Adapter::open() takes. `base`: the model, a GGUF file, whose names and shapes it is checked against.
+// The type is one of single numbers: f32, f16 or bf16; the result is one file. Throws as above.
+ConvertReport convert_adapter(const std::filesystem::path& folder, const std::filesystem::path& base,
+                              const std::filesystem::path& target, const ConvertOptions& options = {});
 
 std::vector<std::string> convertible_models();  // as config.json names them: "LlamaForCausalLM"
 std::vector<std::string> encodable_types();     // "f32", "q4_0", ..., and mixes of several: "q4_k_m"

@@ -70,10 +70,8 @@ void add_recommended_sampling(Draft& draft, const HfFolder& folder) {
 }  // namespace
 
 void add_description(Draft& draft, const HfFolder& folder) {
-  std::filesystem::path name = std::filesystem::absolute(folder.path()).lexically_normal();
-  if (!name.has_filename()) name = name.parent_path();
   draft.set("general.type", gguf_value<std::string>("model"));
-  draft.set("general.name", gguf_value<std::string>(name.filename().string()));
+  draft.set("general.name", gguf_value<std::string>(name_of_folder(folder.path())));
   draft.set("general.size_label", gguf_value<std::string>(size_label(draft)));
   add_readme(draft, folder);
   add_recommended_sampling(draft, folder);

@@ -29,7 +29,33 @@ Rows rearranged(Rows rows, Shape shape, Where where) {
           std::move(rows.sources)};
 }
 
+// Every number made another one.
+template <class Change>
+Rows changed(Rows rows, Change change) {
+  const int64_t columns = rows.shape.columns();
+  return {rows.shape,
+          [read = std::move(rows.read), columns, change](int64_t first, int64_t count, float* out) {
+            read(first, count, out);
+            std::transform(out, out + count * columns, out, change);
+          },
+          std::move(rows.sources)};
+}
+
 }  // namespace
+
+Rows rows_of(const SafeTensor& tensor) {
+  return {tensor.shape,
+          [&tensor, columns = tensor.shape.columns()](int64_t first, int64_t count, float* out) {
+            tensor.read(first * columns, count * columns, out);
+          },
+          {&tensor}};
+}
+
+Rows elements_of(const SafeTensor& tensor) {
+  return {Shape{tensor.shape.elements(), 1},
+          [&tensor](int64_t first, int64_t count, float* out) { tensor.read(first, count, out); },
+          {&tensor}};
+}
 
 Rows paired(Rows rows, int64_t heads) {
   // A bias is a column of rows.
@@ -93,13 +119,11 @@ Rows stacked(std::vector<Rows> matrices) {
 }
 
 Rows plus(Rows rows, float number) {
-  const int64_t columns = rows.shape.columns();
-  return {rows.shape,
-          [read = std::move(rows.read), columns, number](int64_t first, int64_t count, float* out) {
-            read(first, count, out);
-            for (int64_t i = 0; i < count * columns; ++i) out[i] += number;
-          },
-          std::move(rows.sources)};
+  return changed(std::move(rows), [number](float x) { return x + number; });
+}
+
+Rows times(Rows rows, float number) {
+  return changed(std::move(rows), [number](float x) { return x * number; });
 }
 
 Rows numbers(std::vector<float> values) {
@@ -140,6 +164,16 @@ Rows transposed(Rows elements, const Columns& c) {
           std::move(elements.sources)};
 }
 
+void refuse_left_over(const std::filesystem::path& folder, std::vector<std::string_view> names,
+                      std::string_view whose) {
+  if (names.empty()) return;
+  constexpr size_t kShown = 20;
+  const size_t all = names.size();
+  names.resize(std::min(all, kShown));
+  throw_error(ErrorCode::kUnsupported, "{}: {} tensors that {} has no place for: {}{}", folder.native(), all, whose,
+              fmt::join(names, ", "), all > kShown ? fmt::format(" and {} more", all - kShown) : "");
+}
+
 Draft::Draft(const HfFolder& folder, std::string architecture)
     : folder_(folder), architecture_(std::move(architecture)) {
   set("general.architecture", gguf_value<std::string>(architecture_));
@@ -176,25 +210,17 @@ const SafeTensor& Draft::take(std::string_view name) {
   return *tensor;
 }
 
-Rows Draft::rows(std::string_view name) {
-  const SafeTensor* tensor = &take(name);
-  if (!tensor->readable())
+const SafeTensor& Draft::take_readable(std::string_view name) {
+  const SafeTensor& tensor = take(name);
+  if (!tensor.readable())
     throw_error(ErrorCode::kUnsupported, "{}: tensor {} is of type {} (F32, F16, BF16 and F64 can be converted)",
-                folder_.path().native(), name, tensor->type);
-  return {tensor->shape,
-          [tensor, columns = tensor->shape.columns()](int64_t first, int64_t count, float* out) {
-            tensor->read(first * columns, count * columns, out);
-          },
-          {tensor}};
+                folder_.path().native(), name, tensor.type);
+  return tensor;
 }
 
-Rows Draft::elements(std::string_view name) {
-  Rows rows = this->rows(name);
-  const SafeTensor* tensor = rows.sources.front();
-  rows.shape = Shape{tensor->shape.elements(), 1};
-  rows.read = [tensor](int64_t first, int64_t count, float* out) { tensor->read(first, count, out); };
-  return rows;
-}
+Rows Draft::rows(std::string_view name) { return rows_of(take_readable(name)); }
+
+Rows Draft::elements(std::string_view name) { return elements_of(take_readable(name)); }
 
 const SafeTensor& Draft::bytes_of(std::string_view name) {
   const SafeTensor& tensor = take(name);
@@ -234,12 +260,7 @@ void Draft::finish() const {
   std::vector<std::string_view> left;
   for (const std::string_view name : folder_.names())
     if (!taken_.contains(name)) left.push_back(name);
-  if (left.empty()) return;
-  constexpr size_t kShown = 20;
-  const size_t all = left.size();
-  left.resize(std::min(all, kShown));
-  throw_error(ErrorCode::kUnsupported, "{}: {} tensors that {} has no place for: {}{}", folder_.path().native(), all,
-              architecture_, fmt::join(left, ", "), all > kShown ? fmt::format(" and {} more", all - kShown) : "");
+  refuse_left_over(folder_.path(), std::move(left), architecture_);
 }
 
 }  // namespace ingle

@@ -23,14 +23,18 @@ struct Rows {
   std::vector<const SafeTensor*> sources;
 };
 
+// Those of a readable tensor, and the same with every number a row.
+Rows rows_of(const SafeTensor& tensor);
+Rows elements_of(const SafeTensor& tensor);
 // Rows of q or k, head by head, from two halves (i, i + d/2) to adjacent pairs (2i, 2i + 1).
 Rows paired(Rows rows, int64_t heads);
 // Rows [first, first + count) of each matrix.
 Rows part(Rows rows, int64_t first, int64_t count);
 // Matrices of one shape made one tensor.
 Rows stacked(std::vector<Rows> matrices);
-// Every number plus `number`.
+// Every number plus, or times, `number`.
 Rows plus(Rows rows, float number);
+Rows times(Rows rows, float number);
 Rows numbers(std::vector<float> values);  // a vector that no tensor holds
 // Rows up to `count`: those that are missing are the first one again.
 Rows filled_up(Rows rows, int64_t count);
@@ -60,6 +64,10 @@ struct DraftTensor {
   Storage storage;
   std::optional<PackedRows> packed;  // in no other type then
 };
+
+// Throws Error{kUnsupported} that lists tensors of `folder` which `whose` has no place for; nothing when there are
+// none.
+void refuse_left_over(const std::filesystem::path& folder, std::vector<std::string_view> names, std::string_view whose);
 
 class Draft {
  public:
@@ -107,6 +115,7 @@ class Draft {
 
  private:
   const SafeTensor& take(std::string_view name);
+  const SafeTensor& take_readable(std::string_view name);
 
   const HfFolder& folder_;
   std::string architecture_;

@@ -13,15 +13,17 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-json::object parse_object(const fs::path& path) {
+json::object parse_object(std::string_view text, std::string_view file) {
   json::parse_options options;
   options.max_depth = 32;
   json::error_code error;
-  json::value root = json::parse(read_file(path), error, {}, options);
+  json::value root = json::parse(text, error, {}, options);
   if (error || !root.is_object())
-    throw_error(ErrorCode::kInvalidFile, "{}: not a JSON object ({})", path.native(), error.message());
+    throw_error(ErrorCode::kInvalidFile, "{}: not a JSON object ({})", file, error.message());
   return std::move(root.get_object());
 }
+
+json::object read_object(const fs::path& path) { return parse_object(read_file(path), path.native()); }
 
 // The files that hold the weights.
 std::vector<std::string> shard_names(const fs::path& folder) {
@@ -34,7 +36,7 @@ std::vector<std::string> shard_names(const fs::path& folder) {
                 "pytorch_model.bin, are not read)",
                 folder.native());
   }
-  const json::object root = parse_object(index);
+  const json::object root = read_object(index);
   const json::value* map = root.if_contains("weight_map");
   if (!map || !map->is_object()) throw_error(ErrorCode::kInvalidFile, "{}: no \"weight_map\"", index.native());
   std::set<std::string> names;
@@ -65,6 +67,28 @@ HfConfig language_config(json::object values, const std::string& file) {
 }
 
 }  // namespace
+
+HfConfig HfConfig::parse(std::string_view text, std::string file) {
+  json::object values = parse_object(text, file);
+  return {std::move(values), std::move(file)};
+}
+
+HfConfig HfConfig::open(const fs::path& path) { return {read_object(path), path.native()}; }
+
+bool HfConfig::is_set(std::string_view key) const {
+  const json::value* value = find(key);
+  if (!value) return false;
+  if (value->is_bool()) return value->get_bool();
+  if (value->is_string()) return !value->get_string().empty();
+  if (value->is_array()) return !value->get_array().empty();
+  if (value->is_object()) return !value->get_object().empty();
+  return true;
+}
+
+bool HfConfig::is_text(std::string_view key) const {
+  const json::value* value = find(key);
+  return value && value->is_string();
+}
 
 const json::value* HfConfig::find(std::string_view key) const {
   const json::value* value = values_.if_contains(key);
@@ -143,12 +167,20 @@ std::optional<HfConfig> HfConfig::object(std::string_view key) const {
   return HfConfig(value->get_object(), file_ + ": " + std::string(key));
 }
 
+std::string name_of_folder(const fs::path& path) {
+  const fs::path whole = fs::absolute(path).lexically_normal();
+  return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
+}
+
 HfFolder HfFolder::open(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored))
     throw_error(ErrorCode::kNotFound, "{}: no such folder; what is converted is a model's folder", path.native());
   const fs::path file = path / "config.json";
-  HfFolder folder(path, language_config(parse_object(file), file.native()));
+  if (!fs::exists(file, ignored) && fs::exists(path / "adapter_config.json", ignored))
+    throw_error(ErrorCode::kInvalidFile, "{}: is an adapter's folder, which is converted for a model (--base MODEL)",
+                path.native());
+  HfFolder folder(path, language_config(read_object(file), file.native()));
   const std::vector<std::string> architectures = folder.config_.texts("architectures");
   if (architectures.size() != 1) folder.config_.refuse("architectures", "a list of one name");
   folder.architecture_ = architectures[0];
@@ -189,7 +221,7 @@ std::optional<std::string> HfFolder::read(std::string_view name) const {
 std::optional<HfConfig> HfFolder::read_config(std::string_view name) const {
   std::error_code ignored;
   if (!fs::exists(path_ / name, ignored)) return std::nullopt;
-  return HfConfig(parse_object(path_ / name), (path_ / name).native());
+  return HfConfig::open(path_ / name);
 }
 
 }  // namespace ingle

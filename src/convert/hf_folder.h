@@ -20,9 +20,15 @@ namespace ingle {
 class HfConfig {
  public:
   HfConfig(boost::json::object values, std::string file) : values_(std::move(values)), file_(std::move(file)) {}
+  static HfConfig parse(std::string_view text, std::string file);
+  // Throws as read_file() does, too.
+  static HfConfig open(const std::filesystem::path& path);
 
   // Absent and null are the same.
   bool has(std::string_view key) const { return find(key) != nullptr; }
+  // Whether it says more than false, "", [] and {}.
+  bool is_set(std::string_view key) const;
+  bool is_text(std::string_view key) const;
   int64_t integer(std::string_view key) const;
   int64_t integer(std::string_view key, int64_t absent) const { return has(key) ? integer(key) : absent; }
   double number(std::string_view key) const;
@@ -43,6 +49,9 @@ class HfConfig {
   boost::json::object values_;
   std::string file_;
 };
+
+// What a folder is called: general.name of what is made of it.
+std::string name_of_folder(const std::filesystem::path& path);
 
 class HfFolder {
  public:

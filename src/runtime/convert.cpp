@@ -1,5 +1,5 @@
-// A family's rules draft the file; a model is planned from the draft, as if it were a file, which checks every name and
-// shape; then tensors are read, quantised and written, a few rows of one at a time.
+// A model's folder: a family's rules draft the file; a model is planned from the draft, as if it were a file, which
+// checks every name and shape; then it is written.
 #include "ingle/convert.h"
 
 #include <fmt/ranges.h>
@@ -11,9 +11,9 @@
 #include "convert/family.h"
 #include "convert/pooling.h"
 #include "convert/vocabulary.h"
-#include "gguf/writer.h"
 #include "ingle/prompt_template.h"
 #include "models/model.h"
+#include "runtime/drafted_file.h"
 #include "runtime/engine_impl.h"
 #include "runtime/file_types.h"
 #include "runtime/planning_backend.h"
@@ -90,34 +90,14 @@ uint32_t file_type_of(const Draft& draft, const std::string& type) {
 }
 
 // Plans a model from the draft: whatever is missing, too much or of another shape is an error that names it.
-void check(const Draft& draft, const std::vector<DType>& types, const std::string& name) {
-  GgufRecipe recipe{.name = name, .metadata = draft.metadata, .tensors = {}, .fill = {}};
-  for (size_t i = 0; i < draft.tensors.size(); ++i)
-    recipe.tensors.push_back({draft.tensors[i].name, types[i], draft.tensors[i].rows.shape});
-  const GgufFile file = GgufFile::generate(std::move(recipe));
+void check(const DraftedFile& drafted, const std::string& name) {
+  const GgufFile file = planned_file(drafted, name);
   Engine engine({.threads = 1, .isa = "", .log = {}});
   PlanningBackend planning(*engine.impl().backend);
   std::string unused;
   const auto warn = [&](std::string_view text) { unused = text; };
   load_model(file, planning, {.progress = {}, .warn = warn, .drop_pages = false});
   if (!unused.empty()) throw Error(ErrorCode::kInternal, unused);
-}
-
-ConvertReport report_of(const Draft& draft, const std::vector<DType>& types) {
-  ConvertReport report{.architecture = draft.architecture(),
-                       .tensors = {},
-                       .left_out = draft.left_out,
-                       .notes = draft.notes,
-                       .files = {}};
-  for (size_t i = 0; i < types.size(); ++i) {
-    const Shape& shape = draft.tensors[i].rows.shape;
-    const Format& format = format_of(types[i]);
-    const uint64_t bytes = format.row_bytes(shape.columns()) * static_cast<uint64_t>(shape.rows());
-    report.tensors.push_back({draft.tensors[i].name, to_string(shape), lower_case(format.name), bytes});
-    report.parameters += shape.elements();
-    report.bytes += bytes;
-  }
-  return report;
 }
 
 }  // namespace
@@ -134,40 +114,16 @@ ConvertReport convert_folder(const std::filesystem::path& path, const std::files
   const std::vector<DType> types = types_of(draft, options.type);
   draft.set("general.quantization_version", gguf_value<uint32_t>(2));
   draft.set("general.file_type", gguf_value<uint32_t>(file_type_of(draft, options.type)));
-  check(draft, types, path.native());
+  const DraftedFile file{draft.metadata, draft.tensors, types};
+  check(file, path.native());
 
-  ConvertReport report = report_of(draft, types);
-  if (options.dry_run) return report;
-  GgufWriter writer(target, {.max_shard_bytes = options.max_shard_bytes});
-  for (const auto& [key, value] : draft.metadata) writer.set(key, value);
-  RowEncoder encoder(options.threads);
-  double done = 0;
-  std::vector<std::byte> buffer;
-  for (size_t i = 0; i < draft.tensors.size(); ++i) {
-    const DraftTensor& tensor = draft.tensors[i];
-    const Rows& rows = tensor.rows;
-    writer.add_tensor(tensor.name, types[i], rows.shape, [&, i](const GgufWriter::Sink& write) {
-      const int64_t columns = rows.shape.columns();
-      const int64_t piece = rows_at_once(columns);
-      for (int64_t row = 0; row < rows.shape.rows(); row += piece) {
-        const int64_t count = std::min(piece, rows.shape.rows() - row);
-        if (tensor.packed) {
-          buffer.resize(format_of(types[i]).row_bytes(columns) * static_cast<size_t>(count));
-          tensor.packed->read(row, count, buffer.data());
-        } else {
-          encoder.encode(rows.read, format_of(types[i]), columns, row, count, nullptr, buffer);
-        }
-        write(buffer);
-        done += static_cast<double>(count * columns);
-        if (options.progress && !options.progress(done / static_cast<double>(report.parameters)))
-          throw_error(ErrorCode::kCancelled, "{}: cancelled", target.native());
-      }
-      for (const SafeTensor* source : rows.sources) folder.drop(*source);
-    });
-  }
-  report.files = writer.finish();
-  report.bytes = 0;
-  for (const std::filesystem::path& file : report.files) report.bytes += std::filesystem::file_size(file);
+  ConvertReport report = describe(file);
+  report.architecture = draft.architecture();
+  report.left_out = draft.left_out;
+  report.notes = draft.notes;
+  if (!options.dry_run)
+    write_drafted(
+        file, target, options, [&](const SafeTensor& source) { folder.drop(source); }, report);
   return report;
 }
 

@@ -152,6 +152,12 @@ if [ -d "$folder" ]; then
   gives '^qwen3: 25 tensors, ' convert "$folder" "$work/converted.gguf" --type q8_0
   gives '^[0-9 ]*$' tokenize "$folder" -p 'the' --ids
   refuses 2 "weights of type 'q9' cannot be written; known are f32, " convert "$folder" "$work/x.gguf" --type q9
+  adapter=$(dirname "$0")/../convert/peft/llama_wide
+  base=$(dirname "$0")/../models/golden/llama_wide.gguf
+  gives '^llama: [0-9]* tensors, ' convert "$adapter" "$work/adapter.gguf" --base "$base"
+  gives '"blk.0.attn_q.weight.lora_b"' convert "$adapter" --base "$base" --dry-run --json
+  refuses 2 'an adapter is written as one file' convert "$adapter" "$work/x.gguf" --base "$base" --split 5
+  refuses 3 'adapter_config.json' convert "$folder" "$work/x.gguf" --base "$base"
 else
   skip 'convert: no folder'
 fi

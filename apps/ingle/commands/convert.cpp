@@ -1,6 +1,7 @@
-// ingle convert: a model's folder as it is published, made one GGUF file.
+// ingle convert: the folder of a model or an adapter, as it is published, made one GGUF file.
 #include <boost/json.hpp>
 
+#include "apps/ingle/catalogue.h"
 #include "apps/ingle/commands.h"
 #include "apps/ingle/exit_code.h"
 #include "apps/ingle/fail.h"
@@ -59,19 +60,26 @@ int convert(const Arguments& arguments) {
   if (!folder || (!file && !dry_run))
     fail(ErrorCode::kInvalidArgument, "what is missing is {}: ingle convert FOLDER FILE (see: ingle convert --help)",
          folder ? "the file to write" : "the model's folder and the file to write");
+  const bool adapter = arguments.given("base");
+  if (adapter && arguments.given("split"))
+    fail(ErrorCode::kInvalidArgument, "--split: an adapter is written as one file");
   ConvertOptions options{.type = arguments.text("type"), .dry_run = dry_run};
   if (arguments.given("split")) options.max_shard_bytes = static_cast<uint64_t>(arguments.integer("split")) * 1'000'000;
   if (arguments.given("threads")) options.threads = static_cast<int>(arguments.integer("threads"));
+  const auto write = [&](const std::filesystem::path& target) {
+    return adapter ? convert_adapter(*folder, find_model(arguments.text("base")), target, options)
+                   : convert_folder(*folder, target, options);
+  };
   ConvertReport report;
   if (dry_run) {
-    report = convert_folder(*folder, "", options);
+    report = write("");
   } else {
     Progress progress("writing " + printable(*file));
     options.progress = [&](double fraction) {
       progress.update(fraction);
       return !interrupted();
     };
-    report = convert_folder(*folder, *file, options);
+    report = write(*file);
     progress.finish(fmt::format("wrote {} in {}", printable(*file), format_seconds(progress.seconds())));
   }
   if (arguments.flag("json")) {
@@ -92,13 +100,18 @@ Command convert_command() {
            "The folder has config.json, the weights as safetensors, tokenizer.json or tokenizer.model, and what goes "
            "with them. Every tensor's name and shape is checked before anything is written: one that is missing, or "
            "that the model has no place for, is an error. Of a model that also sees or hears the language model is "
-           "taken. Memory holds a few rows of one tensor at a time.",
-       .positionals = {{.name = "FOLDER", .help = "The model's folder", .kind = ValueKind::kDirectory},
+           "taken. Memory holds a few rows of one tensor at a time.\n\n"
+           "With --base the folder is that of a LoRA adapter as the PEFT library saves it (adapter_config.json, "
+           "adapter_model.safetensors), and the file is what --lora takes.",
+       .positionals = {{.name = "FOLDER",
+                        .help = "The folder of the model, or of the adapter",
+                        .kind = ValueKind::kDirectory},
                        {.name = "FILE", .help = "Where to write; replaced if it is there", .kind = ValueKind::kFile}},
        .groups = {&kConvertOptions, &kGeneralOptions},
        .examples = {{"ingle convert Qwen3-0.6B qwen3.gguf", "in f16"},
                     {"ingle convert Qwen3-0.6B qwen3-q4.gguf --type q4_k_m", "quantised on the way"},
-                    {"ingle convert Qwen3-0.6B --dry-run", "only what would be written"}}},
+                    {"ingle convert Qwen3-0.6B --dry-run", "only what would be written"},
+                    {"ingle convert my-adapter style.gguf --base qwen3.gguf", "an adapter of that model"}}},
       convert};
 }
 
