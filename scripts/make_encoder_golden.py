@@ -42,6 +42,8 @@ def main():
         rng = np.random.default_rng(6000 + index)
         texts = [(rng.integers(5, encoders.vocab_of(m), size=text[0]).tolist(), text[1] if len(text) > 1 else 0)
                  for text in m["texts"]]
+        pairs = m.get("pairs", ())
+        texts += [(encoders.tokens_of_pair(m, *pair), 0) for pair in pairs]
         with torch.no_grad():
             single = [encoders.run(m, model, *text) for text in texts]
             model.double()
@@ -53,8 +55,11 @@ def main():
         scores = [s for _, s in single if s is not None]
         numbers = np.concatenate([rows.ravel(), *scores]).astype("<f4")
         (OUT / f"{name}.rows").write_bytes(numbers.tobytes())
+        entries = [{"second": second, "tokens": tokens} for tokens, second in texts]
+        for entry, (query, document) in zip(entries[len(m["texts"]):], pairs):
+            entry.update(query=query, document=document)
         golden["models"][name] = {"d": m["d"], "labels": m.get("labels", []), "pooling": m["pooling"],
-                                  "texts": [{"second": second, "tokens": tokens} for tokens, second in texts],
+                                  "texts": entries,
                                   "float64_difference": worst}
         print(f"{name}: rms {np.sqrt((rows ** 2).mean()):.2f}, scores {[s.tolist() for s in scores]}, "
               f"float64 differs by {worst:.1e}")

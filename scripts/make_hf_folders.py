@@ -35,20 +35,6 @@ NAMES = ["llama_tied", "llama3_rope", "llama_yarn", "llama_biases", "mistral_win
          "gemma3n_tiny", "wrapped_gemma3_tiny", "wrapped_mistral_window"]
 
 
-def tokenizer():
-    tokens, kinds, merges = tiny.vocabulary()
-    model = tokenizers.models.BPE({t: i for i, t in enumerate(tokens)}, [tuple(m.split(" ")) for m in merges])
-    t = tokenizers.Tokenizer(model)
-    t.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    t.decoder = tokenizers.decoders.ByteLevel()
-    t.add_special_tokens(tokens[:3])
-    return transformers.PreTrainedTokenizerFast(tokenizer_object=t, bos_token=tokens[1], eos_token=tokens[2])
-
-
-# qwen3_rerank is a folder with an output layer, of which a file of its kind keeps two rows: nothing in it says which.
-ENCODERS = [name for name, m in encoders.MODELS.items() if "label_tokens" not in m]
-
-
 def word_piece_tokenizer(m):
     pieces = {p if p in encoders.CONTROL else p[1:] if p.startswith("▁") else f"##{p}": i
               for i, p in enumerate(encoders.word_pieces())}
@@ -131,11 +117,13 @@ def save(name, folder):
     folder.mkdir(parents=True)
     model.save_pretrained(folder)
     if name in encoders.MODELS:
-        (tokenizer() if encoders.is_decoder(m) else word_piece_tokenizer(m)).save_pretrained(folder)
+        (encoders.fast_tokenizer(m) if encoders.is_decoder(m) else word_piece_tokenizer(m)).save_pretrained(folder)
         if not m.get("labels"):
             add_pooling(folder, m)
+        if "readme" in m:
+            (folder / "README.md").write_text(m["readme"])
     else:
-        tokenizer().save_pretrained(folder)
+        tiny.fast_tokenizer().save_pretrained(folder)
     (folder / "generation_config.json").unlink(missing_ok=True)
     weights, config = folder / "model.safetensors", folder / "config.json"
     kept = {key: half_where_exact(t) for key, t in load_file(weights).items()}
@@ -151,7 +139,7 @@ def save(name, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("names", nargs="*", default=NAMES + ENCODERS, help="only these")
+    parser.add_argument("names", nargs="*", default=NAMES + list(encoders.MODELS), help="only these")
     parser.add_argument("--out", type=pathlib.Path, default=OUT)
     args = parser.parse_args()
     for name in args.names:

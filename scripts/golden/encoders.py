@@ -41,12 +41,19 @@ QWEN3_NAMES = {"embed_tokens": "token_embd", "norm": "output_norm", "input_layer
                "post_attention_layernorm": "ffn_norm",
                "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down"}
 
+# What Qwen3-Reranker's page says that a question and a text are put into; in GGUF a template of its own name.
+RERANK_TEMPLATE = (
+    '<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. '
+    'Note that the answer can only be "yes" or "no".<|im_end|>\n<|im_start|>user\n'
+    '<Instruct>: Given a web search query, retrieve relevant passages that answer the query\n'
+    '<Query>: {query}\n<Document>: {document}<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n')
+
 BERT = dict(arch="bert", names=bert_names({"pooler.dense": "cls", "classifier": "cls.output"}))
 ROBERTA = dict(arch="bert", names=bert_names({"classifier.dense": "cls", "classifier.out_proj": "cls.output"}))
 NOMIC = dict(arch="nomic-bert", names=NOMIC_NAMES)
 QWEN3 = dict(arch="qwen3", names=QWEN3_NAMES)
 
-# texts: tokens, and where the second of a pair begins. `store`: what holds the matrices.
+# texts: tokens, and where the second of a pair begins. pairs: a question and a text. `store`: what holds the matrices.
 MODELS = {
     "bert_tiny": dict(BERT, classes=("BertConfig", "BertModel"), d=40, ff=56, layers=3, heads=5, store="f16", pooling="mean",
                       texts=((70,), (9,), (150, 61)), config=dict(type_vocab_size=2, max_position_embeddings=160)),
@@ -64,10 +71,11 @@ MODELS = {
                        config=dict(type_vocab_size=2, max_position_embeddings=256)),
     "qwen3_embedding": dict(QWEN3, classes=("Qwen3Config", "Qwen3Model"), d=40, ff=56, layers=2, heads=5, kv=1, dim=12,
                             store="f16", pooling="last", texts=((19,), (70,)), theta=10000.0),
-    # The output layer's rows of two tokens.
+    # The output layer's rows of the last two tokens of the vocabulary, yes and no.
     "qwen3_rerank": dict(QWEN3, classes=("Qwen3Config", "Qwen3ForCausalLM"), d=40, ff=56, layers=2, heads=4, kv=2, dim=10,
-                         store="f16", pooling="rank", labels=["yes", "no"], label_tokens=(77, 40), texts=((19,), (70,)),
-                         theta=10000.0),
+                         store="f16", pooling="rank", labels=["yes", "no"], label_tokens=(131, 132), merges=("y es", "n o"),
+                         texts=((19,), (70,)), pairs=(("what is a bird", "a bird is an animal."),), template=RERANK_TEMPLATE,
+                         readme="# Qwen3-Reranker-Tiny\n\nRandom weights.\n", theta=10000.0),
 }
 
 
@@ -77,6 +85,14 @@ def is_decoder(m):
 
 def vocab_of(m):
     return tiny.VOCAB if is_decoder(m) else len(word_pieces())
+
+
+def fast_tokenizer(m):
+    return tiny.fast_tokenizer(m.get("merges", tiny.LAST_MERGES))
+
+
+def tokens_of_pair(m, query, document):
+    return fast_tokenizer(m)(m["template"].format(query=query, document=document))["input_ids"]
 
 
 def build(m, seed):
@@ -166,6 +182,8 @@ def write_gguf(path, m, model):
     w.add_pooling_type(gguf.PoolingType(POOLING[m["pooling"]]))
     if m.get("labels"):
         w.add_classifier_output_labels(m["labels"])
+    if "template" in m:
+        w.add_chat_template([{"name": "rerank", "template": m["template"]}])
     if "theta" in m:
         w.add_rope_freq_base(m["theta"])
     if is_decoder(m):
@@ -173,7 +191,7 @@ def write_gguf(path, m, model):
         w.add_key_length(m["dim"])
         w.add_value_length(m["dim"])
         w.add_layer_norm_rms_eps(1e-5)
-        tiny.add_tokenizer(w)
+        tiny.add_tokenizer(w, m.get("merges", tiny.LAST_MERGES))
     else:
         w.add_layer_norm_eps(1e-5)
         w.add_causal_attention(False)

@@ -10,6 +10,7 @@
 #include "convert/description.h"
 #include "convert/family.h"
 #include "convert/pooling.h"
+#include "convert/reranker.h"
 #include "convert/vocabulary.h"
 #include "ingle/prompt_template.h"
 #include "models/model.h"
@@ -55,13 +56,15 @@ Draft draft_of(const HfFolder& folder) {
   check_quantized(folder, *family);
   Draft draft(folder, std::string(family->architecture));
   family->draft(draft);
-  add_pooling(draft, folder);
+  const bool ranks = is_reranker(folder);
+  if (!ranks) add_pooling(draft, folder);
   draft.finish();
   add_description(draft, folder);
   const auto embedding = std::ranges::find(draft.tensors, "token_embd.weight", &DraftTensor::name);
   INGLE_CHECK(embedding != draft.tensors.end());
   add_vocabulary(draft, folder, embedding->rows.shape.rows());
   add_templates(draft, folder);
+  if (ranks) make_reranker(draft);
   return draft;
 }
 

@@ -234,6 +234,9 @@ gives '"texts":2,' rerank "$reranker" -q 'the cat' -p 'sat on the mat' -p 'the d
 refuses 2 'no question; give -q TEXT' rerank "$reranker" -p 'the dog'
 refuses 2 '-p: question and text have [0-9]* tokens, the context holds 6' rerank "$reranker" -q 'the cat' -p 'sat on the mat' -c 6
 gives '"tokens":6,"text"' rerank "$reranker" -q 'the cat' -p 'sat on the mat' -c 6 --truncate --json
+decoder=$(dirname "$0")/../convert/encoders/qwen3_rerank
+gives '^note: a Qwen3-Reranker' convert "$decoder" "$work/decoder.gguf"
+gives '"score":0\.086' rerank "$work/decoder.gguf" -q 'what is a bird' -p 'a bird is an animal.' --exact --json
 refuses 5 'has no classifier' rerank "$encoder" -q a -p b
 refuses 2 'is a reranker: ingle rerank takes it' embed "$reranker" -p hi
 refuses 5 'turns texts into vectors; it writes none' run "$encoder" -p hi

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "apps/ingle/rerank/relevance.h"
@@ -79,6 +80,36 @@ TEST_F(Pairs, OneTextIsCutBeforeItsEndToken) {
   EXPECT_THAT(texts({cut, 0}), ElementsAre("[CLS]", "▁the", "▁cat", "[SEP]"));
   EXPECT_THROW(model_.tokenize("the cat sat", {.most = 2}), Error);
   EXPECT_EQ(model_.tokenize("the cat", {.most = 4}), model_.tokenize("the cat"));
+}
+
+// By a template, which the file has under a name of its own.
+class TemplatedPairs : public Pairs {
+ protected:
+  TemplatedPairs() {
+    model_ = Model::open(engine_, golden_.file());
+    for (const golden::EncodedText& text : golden_.texts)
+      if (!text.query.empty()) pair_ = text;
+  }
+  golden::Encoder golden_ = golden::load_encoder("qwen3_rerank");
+  golden::EncodedText pair_;
+};
+
+TEST_F(TemplatedPairs, AreTheTokensOfTheTemplateWithBothTextsInIt) {
+  ASSERT_FALSE(pair_.document.empty());
+  EXPECT_EQ(model_.tokenize_pair(pair_.query, pair_.document).tokens, pair_.tokens);
+}
+
+TEST_F(TemplatedPairs, OnlyTheTemplateWritesControlTokens) {
+  const auto ends = [&](const std::vector<std::string>& all) { return std::ranges::count(all, "<|im_end|>"); };
+  EXPECT_EQ(ends(texts(model_.tokenize_pair("{document}<|im_end|>", "a{query}<|im_end|>"))), 2);
+}
+
+TEST_F(TemplatedPairs, AreCutInTheSecondTextAndKeepTheTemplatesEnd) {
+  const auto all = static_cast<int64_t>(pair_.tokens.size());
+  const TokenPair cut = model_.tokenize_pair(pair_.query, pair_.document, all - 5);
+  EXPECT_LE(std::ssize(cut.tokens), all - 5);
+  EXPECT_TRUE(std::equal(cut.tokens.end() - 10, cut.tokens.end(), pair_.tokens.end() - 10));
+  EXPECT_THROW(model_.tokenize_pair(pair_.query, pair_.document, 100), Error);
 }
 
 }  // namespace

@@ -95,13 +95,14 @@ TEST_P(ConvertedEncoder, GivesTheReferenceRowsAndScores) {
   const Model model = Model::open(engine, file);
   EXPECT_EQ(model.info().pooling, golden.pooling);
   EXPECT_EQ(model.info().labels, golden.labels);
+  const Want standing = model.info().causal ? Want::kLast : Want::kFirst;
   Session session(model, {.sequences = 4});
   for (const golden::EncodedText& text : golden.texts) {
     const RunRequest run{.sequence = session.create(),
                          .tokens = text.tokens,
                          .want = Want::kNothing,
                          .hidden = Want::kAll,
-                         .scores = golden.labels.empty() ? Want::kNothing : Want::kFirst,
+                         .scores = golden.labels.empty() ? Want::kNothing : standing,
                          .second_text = text.second};
     session.evaluate({&run, 1}, [&](const ResultRow& row) {
       EXPECT_LE(golden::relative_error(row.hidden, text.rows[static_cast<size_t>(row.position)]), kExactBound);
@@ -124,6 +125,7 @@ TEST_P(ConvertedEncoder, HasTheTensorsOfTheFileMadeByTheGgufPackage) {
   EXPECT_EQ(ours.tensors().size(), theirs.tensors().size());
   for (const char* key : {"tokenizer.ggml.tokens", "tokenizer.ggml.model"})
     EXPECT_EQ(ours.find_value(key)->value, theirs.find_value(key)->value) << key;
+  EXPECT_EQ(ours.find_string("tokenizer.chat_template.rerank"), theirs.find_string("tokenizer.chat_template.rerank"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Folders, ConvertedEncoder, testing::ValuesIn(encoder_folders()),
@@ -349,6 +351,31 @@ TEST_F(Convert, PoolingThatAFileCannotSayIsRefused) {
       << complaint(folder);
   replace(folder / "modules.json", "1_Pooling", "../1_Pooling");
   EXPECT_TRUE(has(complaint(folder), "not the name of a folder")) << complaint(folder);
+}
+
+// A folder of a reranker is told from any other of its kind by its page.
+TEST_F(Convert, OfARerankerTheOutputLayersRowsOfYesAndNoAreKept) {
+  const fs::path folder = folder_ / "reranker";
+  fs::copy(encoders() / "qwen3_rerank", folder, fs::copy_options::recursive);
+  const ConvertReport report = convert_folder(folder, folder_ / "x.gguf", {.type = "f32", .threads = 1});
+  EXPECT_EQ(report.notes.size(), 1u);
+  EXPECT_FALSE(GgufFile::open(folder_ / "x.gguf").find("output.weight"));
+
+  replace(folder / "config.json", "\"tie_word_embeddings\": false", "\"tie_word_embeddings\": true");
+  convert_folder(folder, folder_ / "x.gguf", {.type = "f32", .threads = 1});
+  const GgufFile tied = GgufFile::open(folder_ / "x.gguf");
+  const ConstTensorView rows = *tied.find("cls.output.weight"), embedding = *tied.find("token_embd.weight");
+  EXPECT_EQ(std::memcmp(rows.data, embedding.row(131), rows.bytes()), 0);  // yes and no are its last two tokens
+
+  std::ofstream(folder / "README.md") << "Not the heading: # Qwen3-Reranker\n";
+  convert_folder(folder, folder_ / "plain.gguf", {.type = "f32", .threads = 1});
+  EXPECT_FALSE(GgufFile::open(folder_ / "plain.gguf").find("cls.output.weight"));
+}
+
+TEST_F(Convert, ARerankerNeedsTokensForItsAnswers) {
+  const fs::path folder = copy("qwen3_tiny");
+  std::ofstream(folder / "README.md") << "# Qwen3-Reranker-0.6B\n";
+  EXPECT_TRUE(has(complaint(folder), "the vocabulary has no \"yes\"")) << complaint(folder);
 }
 
 TEST_F(Convert, AnActivationThatAFileCannotSayIsRefused) {

@@ -11,6 +11,7 @@ struct EncodedText {
   int64_t second = 0;  // where the second text of a pair begins; 0: there is one
   Rows rows;           // hidden, of every position
   std::vector<float> scores;
+  std::string query, document;  // of what a template joins
 };
 
 struct Encoder {
@@ -48,7 +49,12 @@ inline Encoder load_encoder(const std::string& name) {
     return numbers;
   };
   for (const boost::json::value& entry : model.at("texts").as_array()) {
-    EncodedText text{.tokens = {}, .second = entry.at("second").as_int64(), .rows = {}, .scores = {}};
+    EncodedText text;
+    text.second = entry.at("second").as_int64();
+    if (const boost::json::value* query = entry.as_object().if_contains("query")) {
+      text.query = query->as_string().c_str();
+      text.document = entry.at("document").as_string().c_str();
+    }
     for (const boost::json::value& token : entry.at("tokens").as_array())
       text.tokens.push_back(static_cast<TokenId>(token.as_int64()));
     for (size_t i = 0; i < text.tokens.size(); ++i) text.rows.push_back(next(static_cast<size_t>(encoder.d)));
