@@ -33,6 +33,7 @@ CHANGES = {"mistral_window": NO_WINDOW, "wrapped_mistral_window": NO_WINDOW, "ph
            "gptoss_tiny": NO_YARN, "gptoss_fp4": NO_YARN,
            "deepseek2_groups": {"topk_method": "greedy"}}  # it judges groups as V3 does, by their two best
 REFUSED = {"deepseek2_lite": "without a short row for queries it must have the 27 layers of the Lite model",
+           "deepseek2_yarn": "without a short row for queries it must have the 27 layers of the Lite model",
            "deepseek3_flat": "without a short row for queries it must have the 27 layers of the Lite model",
            "gemma3n_tiny": "per-layer embeddings must be of 256 numbers",
            "gemma4_ple": "the last two layers with a cache of their own must be a sliding and a full one"}

@@ -60,14 +60,16 @@ def latent_keys(experts, used, ff, shared, q_rank=None, dense=1, **rest):
             **{key.replace("__", "."): value for key, value in rest.items()}}
 
 
-def yarn(mscale):
+def yarn(mscale=None):
+    own = {} if mscale is None else dict(mscale=mscale, mscale_all_dim=mscale)
     return dict(rope_type="yarn", rope_theta=1000.0, factor=4.0, original_max_position_embeddings=64, beta_fast=32.0,
-                beta_slow=1.0, mscale=mscale, mscale_all_dim=mscale)
+                beta_slow=1.0, **own)
 
 
-def yarn_keys(mscale):
+def yarn_keys(mscale=None):
     return {"rope.freq_base": 1000.0, "rope.scaling.type": "yarn", "rope.scaling.factor": 4.0,
-            "rope.scaling.original_context_length": 64, "rope.scaling.yarn_log_multiplier": 0.1 * mscale}
+            "rope.scaling.original_context_length": 64,
+            "rope.scaling.yarn_log_multiplier": None if mscale is None else 0.1 * mscale}
 
 
 MODELS = {
@@ -96,4 +98,12 @@ MODELS = {
                            config=latent(6, 2, 20, 1, dense=0, n_group=1, topk_group=1, norm_topk_prob=False,
                                          routed_scaling_factor=1.0),
                            keys=latent_keys(6, 2, 20, 1, dense=0, expert_gating_func=2, expert_weights_norm=False)),
+    # V2-Lite: stretched positions make scores grow, and not the rope.
+    "deepseek2_yarn": dict(V2, seed=3198, d=40, ff=56, layers=2, heads=4, kv=4, dim=NOPE + ROPE, prompts=(70, 9),
+                           config=latent(7, 3, 12, 2, rope_parameters=yarn(0.707)),
+                           keys={**latent_keys(7, 3, 12, 2), **yarn_keys(0.707)}),
+    # They make the rope grow where nothing is said of scores.
+    "deepseek2_stretched": dict(V2, seed=3288, d=30, ff=28, layers=2, heads=5, kv=5, dim=NOPE + ROPE, prompts=(70,),
+                                config=latent(6, 2, 12, 1, q_rank=14, rope_parameters=yarn()),
+                                keys={**latent_keys(6, 2, 12, 1, q_rank=14), **yarn_keys()}),
 }
