@@ -27,6 +27,7 @@ OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "models" / "gol
 
 # Seeds follow from the order: new models go to the end.
 MODELS = {name: (family, m) for family in (llama, gemma, mixtures, relatives, latent) for name, m in family.MODELS.items()}
+MODELS.update((name, (relatives, m)) for name, m in relatives.LATER_MODELS.items())
 
 
 def logits_of(model, prompt, rows_from):

@@ -32,7 +32,7 @@ NAMES = ["llama_tied", "llama3_rope", "llama_yarn", "llama_biases", "mistral_win
          "qwen3_tiny", "qwen3moe_tiny", "gemma4_ple", "gemma4_kv_equal", "gemma4_moe", "gemma2_tiny", "gemma3_tiny",
          "phi3_short", "olmo2_tiny", "granite_tiny", "granite_moe", "granite_shared", "glm4_tiny", "qwen2moe_tiny",
          "gptoss_tiny", "gptoss_fp4", "deepseek2_lite", "deepseek2_groups", "deepseek3_tiny", "deepseek3_flat",
-         "gemma3n_tiny", "deepseek2_yarn", "wrapped_gemma3_tiny", "wrapped_mistral_window"]
+         "gemma3n_tiny", "deepseek2_yarn", "gemma_tiny", "olmo3_tiny", "wrapped_gemma3_tiny", "wrapped_mistral_window"]
 
 
 def word_piece_tokenizer(m):

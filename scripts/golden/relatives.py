@@ -1,4 +1,4 @@
-"""Llama's relatives: Gemma 2 and 3, Phi 3, OLMo 2, Granite, GLM 4, Qwen 2 with experts, gpt-oss.
+"""Llama's relatives: Gemma 1 to 3, Phi 3, OLMo 2 and 3, Granite, GLM 4, Qwen 2 with experts, gpt-oss.
 
 One residual stream, attention and a feed-forward block; what differs is which norms there are, how positions turn, and
 what is multiplied by what. Each entry says what its configuration, its metadata and its tensor names have of their own.
@@ -33,6 +33,7 @@ def family(name, arch, **rest):
 
 GEMMA_NAMES = {"post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
                "post_feedforward_layernorm": "post_ffw_norm"}
+GEMMA = family("Gemma", "gemma", unit_norms=True)
 GEMMA2 = family("Gemma2", "gemma2", names=GEMMA_NAMES, unit_norms=True)
 GEMMA3 = dict(family("Gemma3", "gemma3", names=GEMMA_NAMES, unit_norms=True),
               kind=(transformers.Gemma3TextConfig, transformers.Gemma3ForCausalLM))
@@ -40,8 +41,8 @@ GEMMA3 = dict(family("Gemma3", "gemma3", names=GEMMA_NAMES, unit_norms=True),
 
 FUSED_NAMES = {"self_attn.qkv_proj": "attn_qkv", "mlp.gate_up_proj": "ffn_up"}
 PHI3 = family("Phi3", "phi3", names=FUSED_NAMES)
-OLMO2 = family("Olmo2", "olmo2", names={"post_attention_layernorm": "post_attention_norm",
-                                        "post_feedforward_layernorm": "post_ffw_norm"})
+OLMO_NAMES = {"post_attention_layernorm": "post_attention_norm", "post_feedforward_layernorm": "post_ffw_norm"}
+OLMO2, OLMO3 = (family(name, "olmo2", names=OLMO_NAMES) for name in ("Olmo2", "Olmo3"))
 GRANITE = family("Granite", "granite", adjacent=True)
 GRANITE_MOE_NAMES = {"block_sparse_moe.router": "ffn_gate_inp", "shared_mlp.output_linear": "ffn_down_shexp"}
 GRANITE_MOE = family("GraniteMoe", "granitemoe", adjacent=True, names=GRANITE_MOE_NAMES)
@@ -120,6 +121,18 @@ def oss_keys(experts, used, ff):
             "rope.scaling.type": "yarn", "rope.scaling.factor": 4.0, "rope.scaling.original_context_length": 64}
 
 
+def olmo3(pattern):
+    """Only layers that see everything turn by stretched positions. The file says what queries and keys grow by, which is what
+    follows from the factor."""
+    yarn = dict(rope_type="yarn", rope_theta=1000.0, factor=4.0, attention_factor=0.1 * math.log(4) + 1,
+                original_max_position_embeddings=64, beta_fast=32.0, beta_slow=1.0)
+    ropes = {"sliding_attention": {"rope_type": "default", "rope_theta": 1000.0}, "full_attention": yarn}
+    return dict(config=dict(sliding_window=9, rope_parameters=ropes, **layers(pattern)),
+                keys={"attention.sliding_window": 9, "attention.sliding_window_pattern": [c == "S" for c in pattern],
+                      "rope.freq_base": 1000.0, "rope.scaling.type": "yarn", "rope.scaling.factor": yarn["factor"],
+                      "rope.scaling.attn_factor": yarn["attention_factor"], "rope.scaling.original_context_length": 64})
+
+
 # seed: of those that choose experts it is the one of 300 whose last chosen and first rejected score are furthest apart where
 # they are closest in any row of the prompts: a result that is only nearly the same must not choose another expert.
 #
@@ -192,6 +205,12 @@ MODELS = {
                         config=oss("SGS", 6, 2), keys=oss_keys(6, 2, 20)),
     "gptoss_fp4": dict(GPT_OSS, seed=3009, d=32, ff=32, layers=2, heads=4, kv=1, dim=16, window=9, prompts=(70,), fp4_experts=True,
                        config=oss("SG", 5, 3), keys=oss_keys(5, 3, 32)),
+}
+
+# These came later: seeds follow from the order, and other families' models lie between.
+LATER_MODELS = {
+    "gemma_tiny": dict(GEMMA, d=24, ff=40, layers=3, heads=4, kv=1, dim=20, tied=True, prompts=(70, 9)),
+    "olmo3_tiny": dict(OLMO3, d=36, ff=40, layers=5, heads=3, kv=1, dim=12, window=9, prompts=(70, 9), **olmo3("SSSGS")),
 }
 
 

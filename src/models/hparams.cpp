@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "models/rope.h"
 
 namespace ingle {
 namespace {
@@ -68,7 +69,7 @@ int64_t even(const Keys& keys, std::string_view key, int64_t value) {
   return value;
 }
 
-RopeHparams read_rope(const Keys& keys, const Hparams& h, int64_t k_dim, bool whole_yarn_pairs) {
+RopeHparams read_rope(const Keys& keys, const Hparams& h, int64_t k_dim, const HparamDefaults& defaults) {
   RopeHparams rope;
   rope.rotated = even(keys, "rope.dimension_count", keys.find("rope.dimension_count", k_dim, 2, k_dim));
   rope.base = keys.find_positive("rope.freq_base", 10000, 1e15);
@@ -91,7 +92,7 @@ RopeHparams read_rope(const Keys& keys, const Hparams& h, int64_t k_dim, bool wh
     rope.log_multiplier = number("rope.scaling.yarn_log_multiplier", 0);
     rope.beta_fast = keys.find_positive("rope.scaling.yarn_beta_fast", 32, 1e6);
     rope.beta_slow = keys.find_positive("rope.scaling.yarn_beta_slow", 1, 1e6);
-    rope.whole_pairs = whole_yarn_pairs;
+    rope.whole_pairs = defaults.whole_yarn_pairs;
   } else if (type == "linear") {
     rope.scaling = rope.factor == 1 ? RopeScaling::kNone : RopeScaling::kLinear;
   } else if (type == "longrope") {  // factors are tensors
@@ -104,6 +105,8 @@ RopeHparams read_rope(const Keys& keys, const Hparams& h, int64_t k_dim, bool wh
                 keys.name("rope.scaling.type"), type);
   }
   rope.attention_factor = keys.find_positive("rope.scaling.attn_factor", 1, 1e6);
+  if (defaults.whole_attention_factor && type == "yarn" && keys.has("rope.scaling.attn_factor"))
+    rope.attention_factor /= yarn_magnitude(rope.factor, 1);
   return rope;
 }
 
@@ -214,7 +217,7 @@ Hparams read_hparams(const GgufFile& file, const HparamDefaults& defaults) {
   }
   share_caches(h, keys, defaults.shares_caches);
 
-  h.rope = h.window_rope = read_rope(keys, h, k_dim, defaults.whole_yarn_pairs);
+  h.rope = h.window_rope = read_rope(keys, h, k_dim, defaults);
   if (defaults.windows_differ) {
     constexpr std::string_view kDims = "rope.dimension_count_swa";
     h.window_rope = {
@@ -222,6 +225,8 @@ Hparams read_hparams(const GgufFile& file, const HparamDefaults& defaults) {
         .base = keys.find_positive("rope.freq_base_swa", keys.find_float("rope.freq_base_local", 10000), 1e15),
         .original_context = h.context_length};
   }
+  if (defaults.windows_unstretched)
+    h.window_rope = {.rotated = h.rope.rotated, .base = h.rope.base, .original_context = h.rope.original_context};
   h.vocab = read_vocab(keys);
   return h;
 }

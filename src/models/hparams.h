@@ -46,7 +46,9 @@ struct HparamDefaults {
   bool layer_norms = false;                           // norms are centred: their eps has a key of another name
   bool causal = true;                                 // a token sees those before it; false: all of its text
   bool shares_caches = false;                         // the last layers may read the cache of earlier ones
-  bool windows_differ = false;  // sliding layers have a head size and a rope (base 10000) of their own
+  bool windows_differ = false;          // sliding layers have a head size and a rope (base 10000) of their own
+  bool windows_unstretched = false;     // sliding layers turn without rope scaling
+  bool whole_attention_factor = false;  // rope.scaling.attn_factor has what YaRN gives in it already
 };
 
 struct Hparams {

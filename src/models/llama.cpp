@@ -111,6 +111,7 @@ std::span<const Architecture> llama_architectures() {
       {"qwen3", make_graph<Llama, kHalves>},     // with norms on each head's q and k
       {"qwen3moe", make_graph<Llama, kHalves>},  // the same, with experts
       {"qwen2moe", make_graph<Llama, kHalves>, {.expert_weights_norm = false}},
+      {"gemma", make_graph<Llama, kGelu>, {.embeddings_by_width = true}},  // the first, norms before only
       // Norms before and behind, sliding layers in turn with full ones, caps on scores and logits.
       {"gemma2",
        make_graph<Llama, kGelu>,
@@ -124,10 +125,14 @@ std::span<const Architecture> llama_architectures() {
        make_graph<Llama, kGelu>,
        {.window_period = 6, .scaled_by_width = 62, .embeddings_by_width = true, .windows_differ = true}},
       {"phi3", make_graph<Llama, kHalves>},          // Phi-3, 3.5 and 4-mini: fused matrices, LongRoPE
-      {"olmo2", make_graph<Llama, kHalves>},         // norms behind only, those of q and k over all heads
       {"granite", make_graph<Llama, kAdjacent>},     // factors for embeddings, residuals, scores and logits
       {"granitemoe", make_graph<Llama, kAdjacent>},  // the same, with experts
       {"glm4", make_graph<Llama, kAdjacent>},        // norms before and behind, a part of a head turns
+      // OLMo 2: norms behind only, those of q and k over all heads. OLMo 3: sliding layers too, whose rope is not
+      // stretched.
+      {"olmo2",
+       make_graph<Llama, kHalves>,
+       {.window_period = 4, .windows_unstretched = true, .whole_attention_factor = true}},
       // Sinks, biases everywhere, sliding layers in turn with full ones.
       {"gpt-oss", make_graph<Llama, kGptOss>, {.window_period = 2, .whole_yarn_pairs = false}},
   };

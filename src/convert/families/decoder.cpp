@@ -118,15 +118,20 @@ void rope_keys(Draft& draft, int64_t head_dim, const HfConfig& rope, const YarnR
   if (rope.has("beta_slow")) draft.real("rope.scaling.yarn_beta_slow", rope.number("beta_slow"));
   if (type == "yarn" && rope.flag("truncate", true) != yarn.whole_pairs)
     rope.refuse("truncate", yarn.whole_pairs ? "true" : "false");
-  if (yarn.scales_scores && rope.has("mscale_all_dim")) {
+  const bool scales_scores = yarn.scales_scores && rope.has("mscale_all_dim");
+  if (scales_scores) {
     const double all = rope.number("mscale_all_dim");
     if (rope.number("mscale", all) != all) rope.refuse("mscale", "the same as mscale_all_dim");
     draft.real("rope.scaling.yarn_log_multiplier", 0.1 * all);
   }
-  for (const char* key : {"attention_factor", "mscale", "mscale_all_dim"})
-    if (rope.has(key) && !(yarn.scales_scores && rope.has("mscale_all_dim")))
+  for (const char* key : {"mscale", "mscale_all_dim"})
+    if (rope.has(key) && !scales_scores)
       throw_error(ErrorCode::kUnsupported, "{}: \"{}\" has no place in a {} file", rope.file(), key,
                   draft.architecture());
+  // What queries and keys grow by: readers know it from the factor.
+  const double factor = rope.number("factor"), usual = scales_scores || factor <= 1 ? 1 : 0.1 * std::log(factor) + 1;
+  if (std::abs(rope.number("attention_factor", usual) - usual) > 1e-6)
+    rope.refuse("attention_factor", fmt::format("{:.8g}, or absent", usual));
 }
 
 std::vector<bool> sliding_layers(const HfConfig& c) {

@@ -1,5 +1,5 @@
-// Models of one residual stream: Llama, Mistral, Mixtral, Qwen 2 and 3, Gemma 2 and 3, Phi 3, OLMo 2, Granite, GLM 4. A
-// family is a list of parts under their two names, and what it says in config.json beside the usual.
+// Models of one residual stream: Llama, Mistral, Mixtral, Qwen 2 and 3, Gemma 1 to 3, Phi 3, OLMo 2 and 3, Granite,
+// GLM 4. A family is a list of parts under their two names, and what it says in config.json beside the usual.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,6 +40,11 @@ constexpr Part kQwen[] = {
     {"attn_q_norm", "self_attn.q_norm", kAsIs, true},
     {"attn_k_norm", "self_attn.k_norm", kAsIs, true},
     {"ffn_norm", "post_attention_layernorm"},
+};
+constexpr Part kFirstGemma[] = {
+    {"attn_norm", "input_layernorm", kUnit}, {"attn_q", "self_attn.q_proj"},
+    {"attn_k", "self_attn.k_proj"},          {"attn_v", "self_attn.v_proj"},
+    {"attn_output", "self_attn.o_proj"},     {"ffn_norm", "post_attention_layernorm", kUnit},
 };
 constexpr Part kGemma[] = {
     {"attn_norm", "input_layernorm", kUnit},
@@ -192,6 +197,29 @@ void qwen(Draft& draft) {
   });
 }
 
+// Of ropes that differ between kinds of layers, that of one kind.
+std::optional<HfConfig> rope_of(const HfConfig& c, std::string_view kind) {
+  const std::optional<HfConfig> ropes = c.object("rope_parameters");
+  return ropes ? ropes->object(kind) : std::nullopt;
+}
+
+// Of the layers that see everything.
+void full_rope_keys(Draft& draft, const DecoderSizes& sizes) {
+  if (const std::optional<HfConfig> full = rope_of(draft.config(), "full_attention"))
+    return rope_keys(draft, sizes.head_dim, *full);
+  rope_keys(draft, sizes.head_dim);
+}
+
+void first_gemma(Draft& draft) {
+  const HfConfig& c = draft.config();
+  must_be(c, "hidden_activation", "gelu_pytorch_tanh");
+  if (c.text("hidden_act", "gelu") != "gelu") must_be(c, "hidden_act", "gelu_pytorch_tanh");  // old files mean the same
+  if (c.flag("use_bidirectional_attention", false)) c.refuse("use_bidirectional_attention", "false");
+  const DecoderSizes sizes = decoder_keys(draft);
+  rope_keys(draft, sizes.head_dim);
+  layers(draft, sizes, kFirstGemma, kMlp, 1);
+}
+
 void gemma_keys(Draft& draft, const DecoderSizes& sizes, int64_t usual_period) {
   const HfConfig& c = draft.config();
   must_be(c, "hidden_activation", "gelu_pytorch_tanh");
@@ -224,14 +252,8 @@ void gemma3(Draft& draft) {
   const DecoderSizes sizes = decoder_keys(draft);
   gemma_keys(draft, sizes, 6);
   // Sliding layers have a rope of their own.
-  const auto rope = c.object("rope_parameters");
-  const auto sliding = rope ? rope->object("sliding_attention") : std::nullopt;
-  const auto full = rope ? rope->object("full_attention") : std::nullopt;
-  if (full) {
-    rope_keys(draft, sizes.head_dim, *full);
-  } else {
-    rope_keys(draft, sizes.head_dim);
-  }
+  const std::optional<HfConfig> sliding = rope_of(c, "sliding_attention");
+  full_rope_keys(draft, sizes);
   draft.real("rope.freq_base_swa", sliding ? sliding->number("rope_theta") : c.number("rope_local_base_freq", 10000));
   layers(draft, sizes, kGemma, kMlp, 1);
   leave_out_towers(draft);
@@ -246,10 +268,20 @@ void phi3(Draft& draft) {
   layers(draft, sizes, kPhi, kFusedMlp);
 }
 
-void olmo2(Draft& draft) {
-  must_be(draft.config(), "hidden_act", "silu");
+// OLMo 3 has windows, and where it has them a rope that is not stretched.
+void olmo(Draft& draft) {
+  const HfConfig& c = draft.config();
+  must_be(c, "hidden_act", "silu");
+  if (c.has("sliding_window") && !c.has("layer_types")) c.refuse("sliding_window", "null, or layer_types a list");
   const DecoderSizes sizes = decoder_keys(draft);
-  rope_keys(draft, sizes.head_dim);
+  window_keys(draft);
+  full_rope_keys(draft, sizes);
+  const std::optional<HfConfig> sliding = rope_of(c, "sliding_attention"), full = rope_of(c, "full_attention");
+  if (sliding && full) {
+    must_be(*sliding, "rope_type", "default");
+    if (sliding->number("rope_theta") != full->number("rope_theta"))
+      sliding->refuse("rope_theta", "that of full_attention");
+  }
   layers(draft, sizes, kOlmo, kMlp);
 }
 
@@ -302,11 +334,13 @@ std::span<const HfFamily> llama_families() {
       {"Qwen3ForCausalLM", "qwen3", qwen},
       {"Qwen3Model", "qwen3", qwen},  // for embeddings
       {"Qwen3MoeForCausalLM", "qwen3moe", qwen},
+      {"GemmaForCausalLM", "gemma", first_gemma},
       {"Gemma2ForCausalLM", "gemma2", gemma2},
       {"Gemma3ForCausalLM", "gemma3", gemma3},
       {"Gemma3ForConditionalGeneration", "gemma3", gemma3},
       {"Phi3ForCausalLM", "phi3", phi3},
-      {"Olmo2ForCausalLM", "olmo2", olmo2},
+      {"Olmo2ForCausalLM", "olmo2", olmo},
+      {"Olmo3ForCausalLM", "olmo2", olmo},
       {"Glm4ForCausalLM", "glm4", glm4},
       {"GraniteForCausalLM", "granite", granite},
       {"GraniteMoeForCausalLM", "granitemoe", granite},
