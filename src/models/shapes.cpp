@@ -17,6 +17,7 @@ constexpr ShapeFamily (*kFamilies[])() = {
     [] { extern ShapeFamily gemma4_shapes(); return gemma4_shapes(); },
     [] { extern ShapeFamily gemma3n_shapes(); return gemma3n_shapes(); },
     [] { extern ShapeFamily relatives_shapes(); return relatives_shapes(); },
+    [] { extern ShapeFamily deepseek_shapes(); return deepseek_shapes(); },
 };
 // clang-format on
 

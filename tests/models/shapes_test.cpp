@@ -33,12 +33,12 @@ int64_t matrix_elements(const ModelShape& shape, int64_t first, int64_t last) {
 
 TEST(Shapes, HaveTheParametersOfTheRealModels) {
   const std::map<std::string_view, double> published = {
-      {"smollm2-135m", 134.5e6},  {"qwen3-0.6b", 596e6},      {"llama-1b", 1.236e9},    {"qwen3-4b", 4.022e9},
-      {"mistral-7b", 7.248e9},    {"llama-8b", 8.03e9},       {"gemma4-e2b", 4.65e9},   {"gemma4-e4b", 7.52e9},
-      {"gemma4-26b-a4b", 25.2e9}, {"gemma4-31b", 30.7e9},     {"gemma4-12b", 11.9e9},   {"gemma3n-e2b", 4.46e9},
-      {"gemma3n-e4b", 6.87e9},    {"qwen3-30b-a3b", 30.53e9}, {"gemma3-1b", 1.0e9},     {"gemma2-2b", 2.614e9},
-      {"olmo2-1b", 1.485e9},      {"granite-2b", 2.534e9},    {"phi3.5-mini", 3.821e9}, {"glm4-9b", 9.40e9},
-      {"gpt-oss-20b", 20.91e9}};
+      {"smollm2-135m", 134.5e6},  {"qwen3-0.6b", 596e6},        {"llama-1b", 1.236e9},    {"qwen3-4b", 4.022e9},
+      {"mistral-7b", 7.248e9},    {"llama-8b", 8.03e9},         {"gemma4-e2b", 4.65e9},   {"gemma4-e4b", 7.52e9},
+      {"gemma4-26b-a4b", 25.2e9}, {"gemma4-31b", 30.7e9},       {"gemma4-12b", 11.9e9},   {"gemma3n-e2b", 4.46e9},
+      {"gemma3n-e4b", 6.87e9},    {"qwen3-30b-a3b", 30.53e9},   {"gemma3-1b", 1.0e9},     {"gemma2-2b", 2.614e9},
+      {"olmo2-1b", 1.485e9},      {"granite-2b", 2.534e9},      {"phi3.5-mini", 3.821e9}, {"glm4-9b", 9.40e9},
+      {"gpt-oss-20b", 20.91e9},   {"deepseek-v2-lite", 15.71e9}};
   for (const auto& [name, parameters] : published)
     EXPECT_NEAR(static_cast<double>(make_shape(name, false).parameters()), parameters, 0.005 * parameters) << name;
 }
@@ -95,7 +95,8 @@ TEST(Shapes, LargeGemma4HasNoValuesOnGlobalLayers) {
 TEST(Shapes, ASliceHasTheSameLayersAsTheWhole) {
   for (const auto& [part, all] : {std::pair{"gemma4-26b-slice", "gemma4-26b-a4b"},
                                   {"qwen3-30b-a3b-slice", "qwen3-30b-a3b"},
-                                  {"gpt-oss-20b-slice", "gpt-oss-20b"}}) {
+                                  {"gpt-oss-20b-slice", "gpt-oss-20b"},
+                                  {"deepseek-v2-lite-slice", "deepseek-v2-lite"}}) {
     const ModelShape slice = make_shape(part, false), whole = make_shape(all, false);
     for (const ShapeTensor& tensor : slice.tensors) {
       ASSERT_NE(find(whole, tensor.name), nullptr) << tensor.name;
@@ -118,6 +119,17 @@ TEST(Shapes, Qwen3WithExpertsHasThemAndARouterInPlaceOfTheMlp) {
   EXPECT_EQ(find(shape, "blk.3.ffn_down.weight"), nullptr);
   EXPECT_EQ(find(shape, "blk.4.attn_q.weight"), nullptr);
   EXPECT_EQ(find(shape, "output.weight")->shape, (Shape{151936, 2048}));
+}
+
+TEST(Shapes, DeepSeekHasOneDenseLayerAndMatricesOfLatentRows) {
+  const ModelShape shape = make_shape("deepseek-v2-lite-slice", false);
+  EXPECT_EQ(find(shape, "blk.0.ffn_up.weight")->shape, (Shape{10944, 2048}));
+  EXPECT_EQ(find(shape, "blk.1.ffn_up.weight"), nullptr);
+  EXPECT_EQ(find(shape, "blk.1.ffn_down_exps.weight")->shape, (Shape{64, 2048, 1408}));
+  EXPECT_EQ(find(shape, "blk.1.ffn_down_shexp.weight")->shape, (Shape{2048, 2816}));
+  EXPECT_EQ(find(shape, "blk.3.attn_k_b.weight")->shape, (Shape{16, 512, 128}));
+  EXPECT_EQ(find(shape, "blk.3.attn_v_b.weight")->shape, (Shape{16, 128, 512}));
+  EXPECT_EQ(find_key(shape, "deepseek2.attention.key_length_mla")->type, GgufValue::Type::kU32);
 }
 
 TEST(Shapes, AreStoredAsAskedWhereTheTypeFits) {
