@@ -17,6 +17,24 @@
 namespace ingle::app {
 namespace {
 
+constexpr Option kOptions[] = {
+    {.name = "type",
+     .kind = ValueKind::kText,
+     .value_name = "TYPE",
+     .fallback = "f16",
+     .help = "What matrices are stored as: f32, f16, bf16, q8_0, q4_k_m, ...; norms and biases are f32"},
+    {.name = "base",
+     .kind = ValueKind::kFile,
+     .value_name = "MODEL",
+     .help = "The folder is a LoRA adapter's, and this the model it is for, a GGUF file"},
+    kSplit,
+    kQuantizeThreads,
+    {.name = "dry-run", .help = "Check the folder and show what would be written, without writing"},
+    {.name = "list", .help = "List the models that can be converted"},
+    {.name = "json", .help = "Print one JSON object about what was written"},
+};
+constexpr OptionGroup kConvertOptions{"File", kOptions};
+
 std::string as_json(const ConvertReport& report) {
   boost::json::array files, tensors;
   for (const auto& path : report.files) files.push_back(boost::json::value(to_valid_utf8(path.string())));

@@ -16,6 +16,32 @@
 namespace ingle::app {
 namespace {
 
+constexpr Option kOptions[] = {
+    {.name = "prompt",
+     .short_name = "p",
+     .kind = ValueKind::kText,
+     .value_name = "TEXT",
+     .help = "A text to embed; may be given several times",
+     .repeatable = true},
+    {.name = "file",
+     .short_name = "f",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "One text a line; '-' reads stdin"},
+    {.name = "pooling",
+     .kind = ValueKind::kChoice,
+     .value_name = "WHICH",
+     .choices = "last|mean|cls",
+     .fallback_note = "what the model file says",
+     .help = "Which rows make the embedding: that of the last token, the mean of all, that of the first token"},
+    {.name = "truncate", .help = "Cut what is longer than the context, and say so, where it would be an error"},
+    {.name = "normalize", .help = "Scale embeddings to length 1 (the default)"},
+    {.name = "no-normalize", .help = "Leave their length as it is"},
+    {.name = "similarity", .help = "Show how alike the texts are, a table of cosines, in place of the embeddings"},
+    {.name = "json", .help = "Print JSON lines: one object for each text, then one about the run"},
+};
+constexpr OptionGroup kEmbedOptions{"Texts and output", kOptions};
+
 constexpr int kLabelColumns = 32;  // of a text, in the table of cosines
 
 struct ChosenPooling {

@@ -19,6 +19,53 @@
 namespace ingle::app {
 namespace {
 
+constexpr Option kOptions[] = {
+    {.name = "file",
+     .short_name = "f",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "Text to read; '-' reads stdin"},
+    {.name = "output",
+     .short_name = "o",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .fallback = "imatrix.gguf",
+     .help = "Where to write; replaced if it is there"},
+    {.name = "ctx-size",
+     .short_name = "c",
+     .kind = ValueKind::kInteger,
+     .value_name = "N",
+     .least = 8,
+     .most = kMostPositions,
+     .fallback = "512",
+     .help = "Window size: so many tokens are read together"},
+    {.name = "chunks",
+     .kind = ValueKind::kInteger,
+     .value_name = "N",
+     .least = -1,
+     .most = kMostPositions,
+     .fallback = "-1",
+     .fallback_note = "all",
+     .help = "Windows to read"},
+    {.name = "skip",
+     .kind = ValueKind::kInteger,
+     .value_name = "N",
+     .least = 0,
+     .most = kMostPositions,
+     .fallback = "0",
+     .help = "Windows to leave out at the beginning of the text: they were read before"},
+    {.name = "in",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "Count what this file of an earlier run counted too; may be given several times",
+     .repeatable = true},
+    {.name = "output-matrix",
+     .help = "Also measure what comes into the output matrix, or into the token embedding where it is that"},
+    {.name = "json", .help = "Print one JSON object"},
+    kMicroBatchSize,
+};
+constexpr OptionGroup kImatrixOptions{"Importance", kOptions};
+
 // Reads windows until the text ends or somebody interrupts: what was read by then is kept. Gives how many.
 int64_t read_windows(ImportanceCollector& collector, const Windows& windows, int64_t first) {
   Progress progress("reading");

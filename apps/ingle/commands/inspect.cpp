@@ -14,6 +14,16 @@
 namespace ingle::app {
 namespace {
 
+constexpr Option kOptions[] = {
+    {.name = "tensors", .help = "List every tensor"},
+    {.name = "metadata", .help = "List every metadata entry, also the tokenizer's"},
+    {.name = "json", .help = "Print one JSON object with everything"},
+    kContextSize,
+    kCacheTypeK,
+    kCacheTypeV,
+};
+constexpr OptionGroup kInspectOptions{"Output", kOptions};
+
 struct TypeSum {
   int64_t tensors = 0, elements = 0;
   uint64_t bytes = 0;

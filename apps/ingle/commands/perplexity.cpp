@@ -19,6 +19,44 @@
 namespace ingle::app {
 namespace {
 
+constexpr Option kOptions[] = {
+    {.name = "file",
+     .short_name = "f",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "Text to measure on; '-' reads stdin. Not needed with --kl"},
+    {.name = "ctx-size",
+     .short_name = "c",
+     .kind = ValueKind::kInteger,
+     .value_name = "N",
+     .least = 8,
+     .most = kMostPositions,
+     .fallback = "512",
+     .help = "Window size; the second half of each window is scored, the first half is its context"},
+    {.name = "chunks",
+     .kind = ValueKind::kInteger,
+     .value_name = "N",
+     .least = -1,
+     .most = kMostPositions,
+     .fallback = "-1",
+     .fallback_note = "all",
+     .help = "Windows to measure"},
+    {.name = "save-logits",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "Keep every scored distribution, for a later --kl (the format is described above)"},
+    {.name = "kl",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "Compare with distributions saved by --save-logits: Kullback-Leibler divergence, same top token"},
+    {.name = "json", .help = "Print one JSON object"},
+    kBatchSize,
+    kMicroBatchSize,
+    kCacheTypeK,
+    kCacheTypeV,
+};
+constexpr OptionGroup kPerplexityOptions{"Perplexity", kOptions};
+
 constexpr uint64_t kWorthSaying = 1'000'000'000;  // a file of --save-logits this large deserves a word before
 
 // What --kl finds: how this model's distributions differ from the kept ones.

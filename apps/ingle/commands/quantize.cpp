@@ -21,6 +21,42 @@
 namespace ingle::app {
 namespace {
 
+constexpr Option kOptions[] = {
+    {.name = "type",
+     .kind = ValueKind::kText,
+     .value_name = "TYPE",
+     .fallback = "q4_k_m",
+     .help = "What matrices are stored as; --list shows what there is"},
+    {.name = "pure", .help = "The same type for every matrix, also the output's"},
+    {.name = "tensor-type",
+     .kind = ValueKind::kText,
+     .value_name = "PATTERN=TYPE",
+     .help = "Another type for tensors whose names have the regular expression; may be given several times, the first "
+             "that matches counts",
+     .repeatable = true},
+    {.name = "imatrix",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "How much each input of a matrix matters: rounding then spares those that do"},
+    {.name = "kl-text",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "Also show how far the model's distributions on this text move when a tensor alone is rounded "
+             "(Kullback-Leibler divergence, nats); reads the text once for each tensor"},
+    {.name = "kl-chunks",
+     .kind = ValueKind::kInteger,
+     .value_name = "N",
+     .least = 1,
+     .most = kMostPositions,
+     .fallback = "2",
+     .help = "Windows of 128 tokens that --kl-text reads"},
+    kSplit,
+    kQuantizeThreads,
+    {.name = "list", .help = "List the types there are"},
+    {.name = "json", .help = "Print one JSON object"},
+};
+constexpr OptionGroup kQuantizeOptions{"File", kOptions};
+
 std::string percent(double share) { return fmt::format("{:.3f} %", 100 * share); }
 
 using Divergences = std::map<std::string, double>;  // by tensor; of none without --kl-text

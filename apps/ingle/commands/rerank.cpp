@@ -20,6 +20,31 @@
 namespace ingle::app {
 namespace {
 
+constexpr Option kOptions[] = {
+    {.name = "query", .short_name = "q", .kind = ValueKind::kText, .value_name = "TEXT", .help = "The question"},
+    {.name = "prompt",
+     .short_name = "p",
+     .kind = ValueKind::kText,
+     .value_name = "TEXT",
+     .help = "A text that may answer it; may be given several times",
+     .repeatable = true},
+    {.name = "file",
+     .short_name = "f",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "One text a line; '-' reads stdin"},
+    {.name = "top",
+     .kind = ValueKind::kInteger,
+     .value_name = "N",
+     .least = 0,
+     .most = kMostTokens * 16,
+     .fallback = "0",
+     .help = "Print the best N only; 0 prints all"},
+    {.name = "truncate", .help = "Cut what is longer than the context, and say so, where it would be an error"},
+    {.name = "json", .help = "Print JSON lines: one object for each text, best first, then one about the run"},
+};
+constexpr OptionGroup kRerankOptions{"Texts and output", kOptions};
+
 constexpr int kLabelColumns = 72;  // of a text, in the table
 
 struct Pairs {

@@ -18,6 +18,40 @@
 namespace ingle::app {
 namespace {
 
+constexpr Option kOptions[] = {
+    {.name = "prompt",
+     .short_name = "p",
+     .kind = ValueKind::kText,
+     .value_name = "TEXT",
+     .help = "Answer this and exit; with -f it goes before the file's text"},
+    {.name = "file",
+     .short_name = "f",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "Answer the text of a file and exit; '-' reads stdin"},
+    {.name = "system",
+     .kind = ValueKind::kText,
+     .value_name = "TEXT",
+     .help = "Instructions that come before the conversation"},
+    {.name = "tools",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "JSON array of tools the model may call; calls are printed as JSON, one a line, not made"},
+    {.name = "save-state",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "Keep the conversation at the end of the run, with all that was read of it"},
+    {.name = "load-state",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "Go on from a file of --save-state, of the same model and cache types; nothing is read again"},
+    {.name = "raw", .help = "Continue the prompt as it is, without the chat template"},
+    {.name = "json",
+     .help = "Print one JSON object: text, thinking, tool calls, token counts, timings, finish, seed, model, settings"},
+    {.name = "stats", .help = "Show tokens per second after each answer, on stderr when answering once"},
+};
+constexpr OptionGroup kRunOptions{"Prompt and output", kOptions};
+
 // The prompt of -p, -f or a pipe; nullopt when there is none and somebody sits at the terminal to type one. A loaded
 // raw text can go on without any.
 std::optional<std::string> one_prompt(const Arguments& arguments) {

@@ -17,6 +17,24 @@
 namespace ingle::app {
 namespace {
 
+constexpr Option kOptions[] = {
+    {.name = "prompt", .short_name = "p", .kind = ValueKind::kText, .value_name = "TEXT", .help = "Text to score"},
+    {.name = "file",
+     .short_name = "f",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "Its text; '-' reads stdin"},
+    {.name = "top",
+     .kind = ValueKind::kInteger,
+     .value_name = "N",
+     .least = 0,
+     .most = kMostTokens * 16,
+     .fallback = "0",
+     .help = "Show the N likeliest tokens at each position too"},
+    {.name = "json", .help = "Print JSON lines: one object for each token, then one about the run"},
+};
+constexpr OptionGroup kScoreOptions{"Text and output", kOptions};
+
 struct Scored {
   std::vector<TokenId> tokens;
   std::vector<TokenScore> scores;  // of tokens[1] and on

@@ -12,6 +12,20 @@
 namespace ingle::app {
 namespace {
 
+constexpr Option kOptions[] = {
+    kSyntheticType,
+    {.name = "seed",
+     .short_name = "s",
+     .kind = ValueKind::kInteger,
+     .value_name = "N",
+     .least = 0,
+     .most = kMostSeed,
+     .fallback = "1",
+     .help = "Start of the random weights; the same seed gives the same file on every machine"},
+    {.name = "list", .help = "List the shapes and how large their files are in TYPE"},
+};
+constexpr OptionGroup kSynthOptions{"File", kOptions};
+
 std::string list_of_shapes(const std::string& type) {
   Table table({"shape", "architecture", "what", "parameters", "file"}, 3);
   for (const SyntheticShape& shape : synthetic_shapes()) {

@@ -18,6 +18,38 @@
 namespace ingle::app {
 namespace {
 
+constexpr Option kOptions[] = {
+    {.name = "prompt",
+     .short_name = "p",
+     .kind = ValueKind::kText,
+     .value_name = "TEXT",
+     .help = "A conversation of this message"},
+    {.name = "system", .kind = ValueKind::kText, .value_name = "TEXT", .help = "Instructions that come before it"},
+    {.name = "file",
+     .short_name = "f",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "A conversation as JSON: its messages, or an object with messages, tools and other variables; '-' reads "
+             "stdin"},
+    {.name = "tools", .kind = ValueKind::kFile, .value_name = "FILE", .help = "Tools the model may call, a JSON array"},
+    {.name = "arg",
+     .kind = ValueKind::kText,
+     .value_name = "NAME=VALUE",
+     .help = "A variable of the template, as enable_thinking=false: JSON, or else a text; may be given several times",
+     .repeatable = true},
+    {.name = "no-generation-prompt", .help = "Leave out the beginning of an answer"},
+    {.name = "variant",
+     .kind = ValueKind::kText,
+     .value_name = "NAME",
+     .fallback_note = "tool_use where there are tools and the file has it",
+     .help = "Which of a file's templates, where it has several"},
+    {.name = "features", .help = "List what the template supports, found out by rendering small conversations"},
+    {.name = "source", .help = "Print the template itself"},
+    {.name = "ids", .help = "Print the ids of the rendered text's tokens"},
+    {.name = "json", .help = "Print one JSON object"},
+};
+constexpr OptionGroup kTemplateOptions{"Conversation and output", kOptions};
+
 namespace json = boost::json;
 
 using Variables = std::vector<std::pair<std::string, std::string>>;

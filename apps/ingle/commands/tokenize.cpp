@@ -13,6 +13,25 @@
 namespace ingle::app {
 namespace {
 
+constexpr Option kOptions[] = {
+    {.name = "prompt",
+     .short_name = "p",
+     .kind = ValueKind::kText,
+     .value_name = "TEXT",
+     .help = "Text to cut into tokens"},
+    {.name = "file",
+     .short_name = "f",
+     .kind = ValueKind::kFile,
+     .value_name = "FILE",
+     .help = "Its text; '-' reads stdin"},
+    {.name = "ids", .help = "Print the ids only, on one line"},
+    {.name = "count", .help = "Print only how many there are"},
+    {.name = "json", .help = "Print one JSON object"},
+    {.name = "special", .help = "Read control tokens written out in the text as such: <|im_start|>"},
+    {.name = "no-bos", .help = "Leave out the tokens that the model wants at the beginning and end"},
+};
+constexpr OptionGroup kTokenizeOptions{"Text and output", kOptions};
+
 // Collects what is written, and writes it in large parts.
 class Output {
  public:

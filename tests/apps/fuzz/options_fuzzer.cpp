@@ -3,19 +3,13 @@
 #include <string>
 #include <vector>
 
-#include "apps/ingle/option_table.h"
+#include "apps/ingle/commands.h"
 #include "apps/ingle/terminal.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ingle::app;
-  static const Syntax kSyntax{.name = "run",
-                              .positionals = {{.name = "MODEL", .help = "file", .kind = ValueKind::kFile}},
-                              .groups = {&kModelOptions, &kRunOptions, &kGenerationOptions, &kSamplingOptions,
-                                         &kContextOptions, &kMachineOptions, &kInsightOptions, &kGeneralOptions}};
-  static const Syntax kBench{
-      .name = "bench", .positionals = {}, .groups = {&kBenchOptions, &kBenchMachineOptions, &kGeneralOptions}};
   if (size == 0) return 0;
-  const Syntax& syntax = data[0] % 2 == 0 ? kSyntax : kBench;
+  const Syntax& syntax = find_command(data[0] % 2 == 0 ? "run" : "bench")->syntax;
   std::vector<std::string> words(1);
   for (size_t i = 1; i < size; ++i) {
     if (data[i] == '\n') {
