@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "ingle/session.h"
 #include "runtime/input_sums.h"
-#include "runtime/matrix_place.h"
 #include "runtime/model_impl.h"
 #include "runtime/recording_ops.h"
 #include "runtime/session_impl.h"
@@ -54,11 +53,13 @@ struct ImportanceCollector::Impl {
   // Parts of one matrix have the same input: the first of them counts.
   void find_matrices() {
     head_name = file().find("output.weight") ? "output.weight" : "token_embd.weight";
-    for (const MatrixPlace& place : places_of(*model.impl().loaded.weights, file())) {
-      if (place.tensor == head_name || place.tensor == "token_embd.weight") continue;
-      const Shape shape = file().find(place.tensor)->shape;
+    const WeightStore& weights = *model.impl().loaded.weights;
+    for (size_t i = 0; i < weights.matrices.size(); ++i) {
+      const auto& [tensor, first_row, transposed, table] = weights.sources[i];
+      if (transposed || table || tensor == head_name) continue;
+      const Shape shape = file().find(tensor)->shape;
       const int64_t each = shape.rank < 3 ? shape.rows() : shape[shape.rank - 2];
-      if (place.first_row == place.index * each) by_matrix.emplace(place.matrix, sums_of(place.tensor, place.index));
+      if (first_row % each == 0) by_matrix.emplace(weights.matrices[i].get(), sums_of(tensor, first_row / each));
     }
     if (options.output) head = sums_of(head_name, 0);
   }

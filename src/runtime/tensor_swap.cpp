@@ -4,21 +4,11 @@
 
 #include "base/error.h"
 #include "gguf/gguf.h"
-#include "runtime/matrix_place.h"
 #include "runtime/model_impl.h"
 #include "runtime/session_impl.h"
 #include "runtime/swapping_ops.h"
 
 namespace ingle {
-namespace {
-
-// Tables are read row by row and were not packed.
-bool is_table(const std::string& tensor) {
-  return tensor == "token_embd.weight" || tensor == "per_layer_token_embd.weight";
-}
-
-}  // namespace
-
 struct TensorSwap::Impl {
   Impl(Session& session_, const std::filesystem::path& other) : session(session_), file(GgufFile::open(other)) {
     auto swapping = std::make_unique<SwappingOps>(std::move(session.impl().ops));
@@ -35,16 +25,17 @@ struct TensorSwap::Impl {
     if (!own) return false;
     if (!other || other->shape != own->shape)
       throw_error(ErrorCode::kInvalidFile, "{}: has no {} of shape {}", file.path(), tensor, to_string(own->shape));
-    bool table = is_table(tensor);  // of several matrices of this name the first
-    for (const MatrixPlace& place : places_of(*model.loaded.weights, model.file)) {
-      if (place.tensor != tensor) continue;
+    const WeightStore& weights = *model.loaded.weights;
+    for (size_t i = 0; i < weights.matrices.size(); ++i) {
+      const Matrix& matrix = *weights.matrices[i];
+      const MatrixSource& source = weights.sources[i];
+      if (source.tensor != tensor || source.transposed) continue;
       ConstTensorView view = *other;
-      view.data = other->row(place.first_row);
-      view.shape = {place.matrix->rows, place.matrix->columns};
-      packed.push_back(table ? model.backend().table(place.matrix->name, view)
-                             : model.backend().pack(place.matrix->name, view));
-      ops->matrices[place.matrix] = packed.back().get();
-      table = false;
+      view.data = other->row(source.first_row);
+      view.shape = {matrix.rows, matrix.columns};
+      packed.push_back(source.table ? model.backend().table(matrix.name, view)
+                                    : model.backend().pack(matrix.name, view));
+      ops->matrices[&matrix] = packed.back().get();
     }
     return !packed.empty();
   }
