@@ -8,7 +8,7 @@ set -euo pipefail
 build=(
   g++ cmake ninja-build pkg-config          # compiler and build
   libfmt-dev libboost-json1.81-dev          # formatting, JSON
-  libpcre2-dev libedit-dev                  # Unicode regex, line editing
+  libpcre2-dev libedit-dev libxxhash-dev    # Unicode regex, line editing, checksums
   python3-pip ca-certificates               # fetching the model (./quickstart)
 )
 dev=(

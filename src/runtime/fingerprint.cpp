@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <type_traits>
 
-#include "base/xxh64.h"
+#include "runtime/xxh64.h"
 
 namespace ingle {
 namespace {

@@ -4,12 +4,12 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/xxh64.h"
 #include "runtime/adapter_impl.h"
 #include "runtime/model_impl.h"
 #include "runtime/session_impl.h"
 #include "runtime/session_plan.h"
 #include "runtime/tracing_ops.h"
+#include "runtime/xxh64.h"
 
 namespace ingle {
 namespace {

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "base/error.h"
-#include "base/xxh64.h"
 #include "gguf/atomic_file.h"
 #include "gguf/byte_reader.h"
+#include "runtime/xxh64.h"
 
 namespace ingle {
 namespace {

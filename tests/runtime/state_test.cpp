@@ -7,9 +7,9 @@
 #include <cstring>
 #include <random>
 
-#include "base/xxh64.h"
 #include "ingle/ingle.h"
 #include "runtime/state_file.h"
+#include "runtime/xxh64.h"
 #include "tests/gguf/expect_error.h"
 #include "tests/gguf/temporary_folder.h"
 #include "tests/models/golden.h"

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <string>
 
-#include "base/xxh64.h"
 #include "ingle/ingle.h"
 #include "runtime/fingerprint.h"
 #include "runtime/model_impl.h"
+#include "runtime/xxh64.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "base/xxh64.h"
+#include "runtime/xxh64.h"
 
 #include <gtest/gtest.h>
 

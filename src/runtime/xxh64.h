@@ -1,18 +1,20 @@
-// XXH64 (the xxHash specification, version 0.1.1): a checksum at the speed of memory. Finds damage, not intent.
+// XXH64 by libxxhash: a checksum at the speed of memory. Finds damage, not intent.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
+
+struct XXH64_state_s;
 
 namespace ingle {
 
 // Over any number of pieces; how the bytes are cut does not matter.
 class Xxh64 {
  public:
-  explicit Xxh64(uint64_t seed = 0) noexcept;
+  explicit Xxh64(uint64_t seed = 0);
   void add(std::span<const std::byte> bytes) noexcept;
   void add(std::string_view text) noexcept { add(std::as_bytes(std::span(text))); }
   // Fixed-size numbers, as they lie in memory.
@@ -23,20 +25,12 @@ class Xxh64 {
   uint64_t value() const noexcept;  // of what was added so far
 
  private:
-  static constexpr size_t kStripe = 32;
-  void add_stripe(const std::byte* stripe) noexcept;
-
-  uint64_t seed_;
-  std::array<uint64_t, 4> lanes_;
-  std::array<std::byte, kStripe> rest_{};  // bytes that do not fill a stripe yet
-  size_t rest_bytes_ = 0;
-  uint64_t total_bytes_ = 0;
+  struct Free {
+    void operator()(XXH64_state_s* state) const noexcept;
+  };
+  std::unique_ptr<XXH64_state_s, Free> state_;
 };
 
-inline uint64_t xxh64(std::span<const std::byte> bytes) noexcept {
-  Xxh64 hash;
-  hash.add(bytes);
-  return hash.value();
-}
+uint64_t xxh64(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace ingle
