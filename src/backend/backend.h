@@ -250,6 +250,8 @@ class Backend {
   virtual std::unique_ptr<Matrix> table(std::string name, const ConstTensorView& w) = 0;
   // Sizes of a cache block for this device. Throws Error{kUnsupported} for a cache type it has no kernels for.
   virtual KvLayout kv_layout(DType k_type, DType v_type, int64_t kv_heads, int64_t k_dim, int64_t v_dim) const = 0;
+  // Zeroes in a block of one layer what positions from `first` on hold.
+  virtual void clear_positions(const KvLayout& layout, std::byte* block, int32_t first) const = 0;
   // The cache type for keys and values when nobody asks for one: f32 in exact precision, otherwise what takes 16 bits
   // and is fastest here.
   virtual DType cache_type() const noexcept = 0;

@@ -58,7 +58,7 @@ void check_state(const StateFile& state, const KvCache& cache, int64_t vocabular
 
 void Session::save_state(SequenceId id, const std::filesystem::path& path, std::string_view attachment) const {
   check_computes(*this);
-  write_state(path, owner_of(*this, id), impl_->cache, id, attachment);
+  write_state(path, owner_of(*this, id), impl_->cache, id, attachment, model().impl().backend());
 }
 
 LoadedState Session::load_state(const std::filesystem::path& path) { return load_state(path, impl_->options.adapters); }

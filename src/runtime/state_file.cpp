@@ -57,7 +57,7 @@ class Output {
 }  // namespace
 
 void write_state(const std::filesystem::path& path, const StateOwner& owner, const KvCache& cache, int32_t id,
-                 std::string_view attachment) {
+                 std::string_view attachment, const Backend& backend) {
   const std::span<const int32_t> tokens = cache.tokens(id);
   const int64_t computed = cache.computed(id), blocks = blocks_of(computed);
   const std::string* names[] = {&owner.architecture, &owner.model, &owner.backend, &owner.cache_type_k,
@@ -98,7 +98,16 @@ void write_state(const std::filesystem::path& path, const StateOwner& owner, con
   out.bytes(std::as_bytes(tokens));
   out.text(attachment);
   for (size_t g = 0; g < cache.groups(); ++g) {
-    for (int64_t index = cache.first_block(id, g); index < blocks; ++index) out.bytes(cache.block(id, g, index));
+    const int64_t whole = computed / kKvBlockPositions;
+    for (int64_t index = cache.first_block(id, g); index < whole; ++index) out.bytes(cache.block(id, g, index));
+    if (whole == blocks) continue;
+    const std::span<const std::byte> last = cache.block(id, g, whole);
+    std::vector<std::byte> copy(last.begin(), last.end());
+    const KvLayout& layout = cache.group(g).layout;
+    for (int64_t layer = 0; layer < cache.group(g).layers; ++layer)
+      backend.clear_positions(layout, copy.data() + static_cast<size_t>(layer) * layout.block_bytes(),
+                              static_cast<int32_t>(computed % kKvBlockPositions));
+    out.bytes(copy);
   }
   out.finish();
 }

@@ -8,7 +8,8 @@
 //   per group: layers, window, kv heads, k size, v size, bytes of a block, first block, blocks       (8 x i64)
 //   positions computed i64 | tokens u64 | token ids i32...
 //   attachment (string)
-//   the blocks of each group, as they lie in the cache (kernels/kv_cache.inl, the same on every instruction set)
+//   the blocks of each group, as they lie in the cache (kernels/kv_cache.inl, the same on every instruction set), zeros
+//     at positions that were not computed
 //   XXH64 of everything before u64
 //
 // All numbers are little-endian. A change of this, or of how a cache block lies, takes another version.
@@ -22,6 +23,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/backend.h"
 #include "runtime/kv_cache.h"
 
 namespace ingle {
@@ -58,8 +60,9 @@ StateFile parse_state(std::span<const std::byte> bytes, std::string_view name);
 // Throws Error{kInvalidArgument} that says what differs first.
 void check_owner(const StateOwner& kept, const StateOwner& here, std::string_view name);
 
+// What is written depends on the sequence alone: behind its end the last block holds zeros. `backend` is the cache's.
 // Throws Error{kIo}.
 void write_state(const std::filesystem::path& path, const StateOwner& owner, const KvCache& cache, int32_t id,
-                 std::string_view attachment);
+                 std::string_view attachment, const Backend& backend);
 
 }  // namespace ingle

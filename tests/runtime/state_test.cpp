@@ -92,6 +92,28 @@ TEST_P(KeptSequence, GoesOnInAnotherEngineAsIfItHadNeverStopped) {
   }
 }
 
+TEST_P(KeptSequence, HoldsNothingOfAnotherSequence) {
+  const TemporaryFolder folder;
+  const Loaded loaded(GetParam().model, GetParam().exact);
+  const std::vector<TokenId> tokens = loaded.some_tokens(70), others(290, tokens.back());
+  for (const char* name : {"alone", "later"}) {
+    Session s(loaded.model, {.context = 300,
+                             .micro_batch = 40,
+                             .cache_type_k = GetParam().cache_type,
+                             .cache_type_v = GetParam().cache_type});
+    Rows rows;
+    if (name == std::string_view("later")) {
+      const SequenceId other = s.create();
+      read(s, other, others, rows, Want::kNothing);  // fills every block
+      s.release(other);
+    }
+    const SequenceId id = s.create();
+    read(s, id, tokens, rows, Want::kNothing);
+    s.save_state(id, folder / name);
+  }
+  EXPECT_EQ(read_bytes(folder / "alone"), read_bytes(folder / "later"));
+}
+
 TEST(State, ALoadedSequenceServesAsAPrefix) {
   const TemporaryFolder folder;
   const Loaded loaded("llama_wide");

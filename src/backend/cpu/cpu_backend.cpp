@@ -2,10 +2,12 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <fstream>
 #include <set>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "backend/cpu/ceilings.h"
 #include "backend/cpu/cpu_ops.h"
@@ -37,6 +39,19 @@ class CpuBackend final : public Backend {
     const KvFormat& v = kv_format(v_type);
     return {
         k_type, v_type, kv_heads, k_dim, v_dim, (k.k_bytes(k_dim) + 63) / 64 * 64, (v.v_bytes(v_dim) + 63) / 64 * 64};
+  }
+  void clear_positions(const KvLayout& layout, std::byte* block, int32_t first) const override {
+    const KvFormat& k = kv_format(layout.k_type);
+    const KvFormat& v = kv_format(layout.v_type);
+    const std::vector<float> zeros(static_cast<size_t>(std::max(layout.k_dim, layout.v_dim)));  // every row
+    for (int64_t head = 0; head < layout.kv_heads; ++head) {
+      auto* k_part = reinterpret_cast<uint8_t*>(block) + static_cast<size_t>(head) * (layout.k_bytes + layout.v_bytes);
+      for (int32_t position = first, count; position < kKvBlockPositions; position += count) {
+        count = kAppendRows - position % kAppendRows;
+        k.append_k(zeros.data(), 0, count, layout.k_dim, position, k_part);
+        v.append_v(zeros.data(), 0, count, layout.v_dim, position, k_part + layout.k_bytes);
+      }
+    }
   }
   DType cache_type() const noexcept override {
     return precision_ == Precision::kExact ? DType::kF32 : kernels_.cache_type;
