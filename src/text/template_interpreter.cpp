@@ -39,12 +39,26 @@ void Environment::set(Heap& heap, int symbol, Value value) {
 }
 
 const Value* Environment::find(int symbol) const {
-  for (const Environment* env = this; env != nullptr; env = env->parent_)
-    if (const Slot* slot = env->own(symbol)) return slot->hidden ? nullptr : &slot->value;
+  bool in_block = false, hidden = false;
+  for (const Environment* env = this; env != nullptr; env = env->parent_) {
+    const Slot* slot = hidden && !env->is_outermost() ? nullptr : env->own(symbol);
+    if (slot != nullptr) {
+      if (!slot->hidden) return &slot->value;
+      if (!in_block) return nullptr;
+      hidden = true;
+    }
+    in_block = in_block || env->block_;
+  }
   return nullptr;
 }
 
 Environment& Interpreter::inner(Environment& env, const Scope* scope) { return *heap_.make<Environment>(&env, scope); }
+
+Environment& Interpreter::block(Environment& env, const Scope& scope) {
+  Environment& made = inner(env, &scope);
+  made.begin_block();
+  return made;
+}
 
 Text Interpreter::run(Environment& globals) {
   top_ = &inner(globals, &program_.scope);
@@ -134,7 +148,7 @@ Flow Interpreter::execute(const Statement& s, Environment& env) {
     case StatementKind::kWith:
       return execute_with(s, env);
     case StatementKind::kBlock:
-      execute_with_escapes(false, s.scope.body, inner(s.scoped ? env : *top_, &s.scope));
+      execute_with_escapes(false, s.scope.body, block(s.scoped ? env : *top_, s.scope));
       return Flow::kNext;
     case StatementKind::kAutoescape:
       return execute_autoescape(s, env);
@@ -306,9 +320,9 @@ void Interpreter::execute_call(const Statement& s, Environment& env) {
   write(evaluate_call(*s.exprs[0], env, &caller));
 }
 
-Value Interpreter::render_block(const Statement& block, Environment& env) {
+Value Interpreter::render_block(const Statement& statement, Environment& env) {
   const Heap::Level level(heap_);
-  return capture(false, block.scope.body, inner(env, &block.scope));
+  return capture(false, statement.scope.body, block(env, statement.scope));
 }
 
 Value Interpreter::render_macro(const Macro& called, const Arguments& arguments) {

@@ -17,6 +17,9 @@ class Environment : public Object {
   void set(Heap& heap, int symbol, Value value);
   // As it was when made for `scope`.
   void reset(const Scope& scope);
+  // From here on outwards is what a block sees of the template around it: names hidden there do not hide what the
+  // template has set or its caller passed.
+  void begin_block() { block_ = true; }
   // nullptr when no scope has it, or the innermost that has it hides it.
   const Value* find(int symbol) const;
 
@@ -27,8 +30,11 @@ class Environment : public Object {
     Value value;
   };
   const Slot* own(int symbol) const;
+  // The template's own scope, or what its caller passed.
+  bool is_outermost() const { return parent_ == nullptr || parent_->parent_ == nullptr; }
 
   Environment* parent_;
+  bool block_ = false;
   std::vector<Slot> slots_;
   std::unordered_map<int, size_t> places_;  // symbol -> slot, once there are many
 };
@@ -50,9 +56,10 @@ class Interpreter {
   Value evaluate(const Expr& expr, Environment& env);
   Value render_macro(const Macro& macro, const Arguments& arguments);
   Value render_loop(const Statement& loop, Environment& env, const Value& items, int depth0);
-  Value render_block(const Statement& block, Environment& env);
+  Value render_block(const Statement& statement, Environment& env);
   void assign(const Target& target, const Value& value, Environment& env);
   Environment& inner(Environment& env, const Scope* scope = nullptr);
+  Environment& block(Environment& env, const Scope& scope);
   Heap& heap() { return heap_; }
   const Program& program() const { return program_; }
 

@@ -170,7 +170,7 @@ class Resolver {
         return inner(s.scope, &symbols, {}, names);
       }
       case StatementKind::kBlock:
-        return inner(s.scope, s.scoped ? &symbols : nullptr, {});
+        return inner(s.scope, nullptr, {});  // compiled alone, scoped or not
       case StatementKind::kSetBlock:
       case StatementKind::kFilter:
         if (s.exprs[0] != nullptr) check(*s.exprs[0], false);
