@@ -4,7 +4,7 @@
 
 #include <boost/json.hpp>
 
-#include "apps/ingle/commands.h"
+#include "tests/apps/command_run.h"
 
 namespace ingle::app {
 namespace {
@@ -17,15 +17,8 @@ const std::string kOne = kFolder + "lora/llama_wide.one.gguf", kTwo = kFolder + 
 // What it prints, or the error.
 std::string run(const char* name, std::vector<std::string> words) {
   words.insert(words.begin(), {kFolder + "golden/llama_wide.gguf", "-p", "of the sea", "-t", "1", "--json"});
-  const Command* command = find_command(name);
-  testing::internal::CaptureStdout();
-  std::string error;
-  try {
-    command->run(parse(command->syntax, words, [](const char*) -> const char* { return nullptr; }));
-  } catch (const Error& e) {
-    error = e.what();
-  }
-  return testing::internal::GetCapturedStdout() + error;
+  const test::CommandRun made = test::run_command(name, words);
+  return made.out + made.error;
 }
 
 TEST(AdapterOptions, AreInForceAndInTheReceipt) {

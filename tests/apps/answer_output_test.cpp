@@ -9,8 +9,8 @@
 #include <fstream>
 
 #include "apps/ingle/chat/conversation.h"
-#include "apps/ingle/commands.h"
 #include "apps/ingle/exit_code.h"
+#include "tests/apps/command_run.h"
 #include "tests/models/scripted_model.h"
 
 namespace ingle::app {
@@ -34,25 +34,12 @@ class AnswerOutputTest : public testing::Test {
     return testing::TempDir() + testing::UnitTest::GetInstance()->current_test_info()->name() + "_" + name;
   }
 
-  struct Written {
-    std::string out, err;
-  };
-  Written run(const std::string& model, std::vector<std::string> words) {
+  test::CommandRun run(const std::string& model, std::vector<std::string> words) {
     words.insert(words.begin(), {path(model), "-p", "Well?", "--temp", "0", "-c", "256", "-t", "1"});
-    const Command* command = find_command("run");
-    testing::internal::CaptureStdout();
-    testing::internal::CaptureStderr();
-    Written written;
-    std::string error;
-    try {
-      EXPECT_EQ(command->run(parse(command->syntax, words, [](const char*) -> const char* { return nullptr; })),
-                kSuccess);
-    } catch (const Error& e) {
-      error = e.what();
-    }
-    written.out = testing::internal::GetCapturedStdout();
-    written.err = testing::internal::GetCapturedStderr() + error;
-    return written;
+    test::CommandRun made = test::run_command("run", words);
+    EXPECT_EQ(made.status, made.error.empty() ? kSuccess : -1);
+    made.err += made.error;
+    return made;
   }
 };
 
@@ -62,13 +49,13 @@ TEST_F(AnswerOutputTest, StdoutGetsTheAnswerAndNothingOfTheThinking) {
 }
 
 TEST_F(AnswerOutputTest, ThinkingThatIsToBeShownAlwaysGoesToStderr) {
-  const Written written = run("thinks", {"--show-thinking", "always"});
+  const test::CommandRun written = run("thinks", {"--show-thinking", "always"});
   EXPECT_EQ(written.out, "Four, it is.\n");
   EXPECT_EQ(written.err, "Two and two.\n\n");
 }
 
 TEST_F(AnswerOutputTest, ThinkingCanBeSwitchedOff) {
-  const Written written = run("thinks", {"--thinking", "off", "--show-thinking", "always"});
+  const test::CommandRun written = run("thinks", {"--thinking", "off", "--show-thinking", "always"});
   EXPECT_EQ(written.out, "Four, it is.\n");
   EXPECT_EQ(written.err, "");
 }
@@ -93,7 +80,7 @@ TEST_F(AnswerOutputTest, JsonHasThinkingAndCallsApart) {
 }
 
 TEST_F(AnswerOutputTest, ACallThatIsCutOffStaysTextAndIsReported) {
-  const Written written = run("calls", {"--tools", path("tools"), "-n", "10"});
+  const test::CommandRun written = run("calls", {"--tools", path("tools"), "-n", "10"});
   EXPECT_EQ(written.out, "Let me see.<tool_call>{\"name\": \"weather\", \"arguments\":\n");
   EXPECT_EQ(written.err, "ingle: note: the answer ends inside the arguments; it stays part of the text\n");
 }

@@ -7,8 +7,8 @@
 #include <fstream>
 
 #include "apps/ingle/chat/kept_text.h"
-#include "apps/ingle/commands.h"
 #include "apps/ingle/exit_code.h"
+#include "tests/apps/command_run.h"
 #include "tests/models/scripted_model.h"
 
 namespace ingle::app {
@@ -28,15 +28,8 @@ class SavedState : public testing::Test {
   // What it prints, or the error.
   static std::string run(std::vector<std::string> words) {
     words.insert(words.begin(), {path("model"), "--temp", "0", "-t", "1"});
-    const Command* command = find_command("run");
-    testing::internal::CaptureStdout();
-    std::string error;
-    try {
-      command->run(parse(command->syntax, words, [](const char*) -> const char* { return nullptr; }));
-    } catch (const Error& e) {
-      error = e.what();
-    }
-    return testing::internal::GetCapturedStdout() + error;
+    const test::CommandRun made = test::run_command("run", words);
+    return made.out + made.error;
   }
   static boost::json::object tokens_of(const std::string& json) {
     return boost::json::parse(json).at("tokens").as_object();
