@@ -2,7 +2,7 @@
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 
-.PHONY: all test test-all check asan tsan fuzz bench golden docs howto format lint hooks clean
+.PHONY: all test test-all check asan tsan fuzz bench gates golden docs howto format lint hooks clean
 .DEFAULT_GOAL := all
 
 define build  # preset, targets
@@ -34,8 +34,10 @@ SECONDS_EACH ?= 60
 fuzz:  ## each fuzzer for SECONDS_EACH (60), from its corpus
 	@SECONDS_EACH=$(SECONDS_EACH) scripts/fuzz.sh
 
-bench: all  ## the micro-benchmarks of kernels and loaders
+bench: gates  ## the micro-benchmarks of kernels and loaders
 	@for program in build/release/bench/*_bench; do echo "== $$program"; $$program || exit 1; done
+
+gates: all  ## each kernel's share of the ceiling that is measured beside it
 	@build/release/bench/gates
 
 golden:  ## makes the golden models and logits anew (PyTorch + transformers; the result is committed)
