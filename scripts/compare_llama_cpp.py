@@ -130,7 +130,8 @@ def quartiles(values):
 
 
 def speed(args):
-    tests = [f"pp{n}" for n in args.prompt.split(",")] + [f"tg{n}" for n in args.generate.split(",")]
+    sizes = [("pp", n) for n in args.prompt.split(",")] + [("tg", n) for n in args.generate.split(",")]
+    tests = [kind + n for kind, n in sizes if int(n) > 0]
     samples = {}
     for threads in map(int, args.threads.split(",")):
         for round_ in range(args.rounds):
