@@ -81,9 +81,9 @@ void AdapterOps::add_section(Adapters adapters, const Linear& w, Tensor x, Tenso
   for (const InForce& adapter : adapters) {
     const LowRank* pair = adapter.weights->find(w.weight);
     if (pair == nullptr) continue;
-    const Tensor inner = base_.linear(pair->a, x);  // [rows, rank]
-    base_.apply(kScale, inner, {.a = adapter.scale * pair->scale});
-    base_.linear(pair->b, inner, {.add_to = y});
+    const Tensor inner = inner_->linear(pair->a, x);  // [rows, rank]
+    inner_->apply(kScale, inner, {.a = adapter.scale * pair->scale});
+    inner_->linear(pair->b, inner, {.add_to = y});
   }
 }
 
@@ -94,53 +94,53 @@ void AdapterOps::add(const Linear& w, Tensor x, Tensor y) {
 }
 
 Tensor AdapterOps::section_linear(Adapters adapters, const Linear& w, Tensor x) {
-  const Tensor y = base_.linear(w, x);
+  const Tensor y = inner_->linear(w, x);
   add_section(adapters, w, x, y);
   return y;
 }
 
 Tensor AdapterOps::embed(const Matrix& table, std::span<const int32_t> tokens, const EmbedOptions& options, Into into) {
-  const Tensor y = base_.embed(table, tokens, options, into);
+  const Tensor y = inner_->embed(table, tokens, options, into);
   for (const Section& s : sections(static_cast<int64_t>(tokens.size()))) {
     for (const InForce& adapter : s.adapters) {
       const LowRankTable* pair = adapter.weights->find_table(&table);
       if (pair == nullptr) continue;
       const auto own = tokens.subspan(static_cast<size_t>(s.first), static_cast<size_t>(s.rows));
-      const Tensor inner = base_.embed(*pair->a, own, {.scale = adapter.scale * pair->scale * options.scale});
-      const Tensor row = base_.linear(pair->b, inner);
-      base_.apply(kAddScaled, rows_of(y, s.first, s.rows), {.y = row, .column = options.first_column, .a = 1});
+      const Tensor inner = inner_->embed(*pair->a, own, {.scale = adapter.scale * pair->scale * options.scale});
+      const Tensor row = inner_->linear(pair->b, inner);
+      inner_->apply(kAddScaled, rows_of(y, s.first, s.rows), {.y = row, .column = options.first_column, .a = 1});
     }
   }
   return y;
 }
 
 Tensor AdapterOps::linear(const Linear& w, Tensor x, Into into) {
-  const Tensor y = base_.linear(w, x, into);
+  const Tensor y = inner_->linear(w, x, into);
   add(w, x, y);
   return y;
 }
 
 void AdapterOps::linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) {
-  base_.linears(jobs, results);
+  inner_->linears(jobs, results);
   auto y = results.begin();
   for (const LinearJob& job : jobs) add(*job.w, job.x, **y++);
 }
 
 Tensor AdapterOps::linear_by_head(std::span<const Linear> w, Tensor x) {
-  const Tensor y = base_.linear_by_head(w, x);  // [rows, heads, out]
+  const Tensor y = inner_->linear_by_head(w, x);  // [rows, heads, out]
   if (x.empty()) return y;
   const auto heads = static_cast<int64_t>(w.size());
   for (const Section& s : sections(x.rows())) {
     for (int64_t h = 0; h < heads; ++h) {
       const Linear& own = w[static_cast<size_t>(h)];
       if (!touch(s.adapters, {&own})) continue;
-      const Tensor asking = base_.stream(rows_of(x, s.first, s.rows), h);  // [rows, in]
-      Tensor change = base_.stream(rows_of(y, s.first, s.rows), h);        // [rows, out]
-      base_.apply(kScale, change, {.a = 0});
+      const Tensor asking = inner_->stream(rows_of(x, s.first, s.rows), h);  // [rows, in]
+      Tensor change = inner_->stream(rows_of(y, s.first, s.rows), h);        // [rows, out]
+      inner_->apply(kScale, change, {.a = 0});
       add_section(s.adapters, own, asking, change);
       for (int64_t r = 0; r < s.rows; ++r) {  // the rows of one head do not lie together
         const Tensor head{y.row(s.first + r) + h * own.out(), {1, own.out()}};
-        base_.apply(kAddScaled, head, {.y = rows_of(change, r, 1), .a = 1});
+        inner_->apply(kAddScaled, head, {.y = rows_of(change, r, 1), .a = 1});
       }
     }
   }
@@ -148,17 +148,17 @@ Tensor AdapterOps::linear_by_head(std::span<const Linear> w, Tensor x) {
 }
 
 void AdapterOps::activate(Activation act, Tensor gate, Tensor up) {
-  base_.apply(act == Activation::kSilu   ? kSiluMul
-              : act == Activation::kGelu ? kGeluMul
-                                         : kClampedSiluMul,
-              gate, {.y = up});
+  inner_->apply(act == Activation::kSilu   ? kSiluMul
+                : act == Activation::kGelu ? kGeluMul
+                                           : kClampedSiluMul,
+                gate, {.y = up});
 }
 
 Tensor AdapterOps::zeros_like(Tensor x) {
   rows_.resize(static_cast<size_t>(x.rows()));
   std::iota(rows_.begin(), rows_.end(), 0);
-  const Tensor zeros = base_.gather_rows(x, rows_);
-  base_.apply(kScale, zeros, {.a = 0});
+  const Tensor zeros = inner_->gather_rows(x, rows_);
+  inner_->apply(kScale, zeros, {.a = 0});
   return zeros;
 }
 
@@ -166,18 +166,18 @@ Tensor AdapterOps::zeros_like(Tensor x) {
 // take the way they take without company.
 Tensor AdapterOps::gated_mlp(const Linear& gate, const Linear& up, const Linear& down, Activation act, Tensor x,
                              Into into) {
-  if (x.empty() || !touch({&gate, &up, &down})) return base_.gated_mlp(gate, up, down, act, x, into);
+  if (x.empty() || !touch({&gate, &up, &down})) return inner_->gated_mlp(gate, up, down, act, x, into);
   INGLE_CHECK(down.out() == x.row_size());
   const Tensor result = into.add_to.data != nullptr ? into.add_to : zeros_like(x);
   for (const Section& s : sections(x.rows())) {
     const Tensor asking = rows_of(x, s.first, s.rows), sum = rows_of(result, s.first, s.rows);
     if (!touch(s.adapters, {&gate, &up, &down})) {
-      base_.gated_mlp(gate, up, down, act, asking, {.add_to = sum});
+      inner_->gated_mlp(gate, up, down, act, asking, {.add_to = sum});
       continue;
     }
     const Tensor gates = section_linear(s.adapters, gate, asking);
     activate(act, gates, section_linear(s.adapters, up, asking));
-    base_.linear(down, gates, {.add_to = sum});
+    inner_->linear(down, gates, {.add_to = sum});
     add_section(s.adapters, down, gates, sum);
   }
   return result;
@@ -186,7 +186,7 @@ Tensor AdapterOps::gated_mlp(const Linear& gate, const Linear& up, const Linear&
 Tensor AdapterOps::experts_mlp(const Experts& experts, const Routes& routes, Tensor x, Into into) {
   // A file adapts a matrix for all experts or for none.
   const std::initializer_list<const Linear*> weights = {&experts.gate[0], &experts.up[0], &experts.down[0]};
-  if (x.empty() || !touch(weights)) return base_.experts_mlp(experts, routes, x, into);
+  if (x.empty() || !touch(weights)) return inner_->experts_mlp(experts, routes, x, into);
   INGLE_CHECK(experts.down[0].out() == x.row_size());
   const Tensor result = into.add_to.data != nullptr ? into.add_to : zeros_like(x);
   for (const Section& s : sections(x.rows())) {
@@ -195,7 +195,7 @@ Tensor AdapterOps::experts_mlp(const Experts& experts, const Routes& routes, Ten
     if (touch(s.adapters, weights)) {
       section_experts(s.adapters, experts, own, asking, sum);
     } else {
-      base_.experts_mlp(experts, own, asking, {.add_to = sum});
+      inner_->experts_mlp(experts, own, asking, {.add_to = sum});
     }
   }
   return result;
@@ -214,16 +214,16 @@ void AdapterOps::section_experts(Adapters adapters, const Experts& experts, cons
       weights_.push_back(routes.weight[i]);
     }
     if (rows_.empty()) continue;
-    const Tensor asking = base_.gather_rows(x, rows_);
+    const Tensor asking = inner_->gather_rows(x, rows_);
     const Tensor gates = section_linear(adapters, experts.gate[e], asking);
     activate(experts.activation, gates, section_linear(adapters, experts.up[e], asking));
     const Tensor y = section_linear(adapters, experts.down[e], gates);
     for (size_t i = 0; i < rows_.size(); ++i) {
-      base_.apply(kAddScaled, rows_of(total, rows_[i], 1),
-                  {.y = rows_of(y, static_cast<int64_t>(i), 1), .a = weights_[i]});
+      inner_->apply(kAddScaled, rows_of(total, rows_[i], 1),
+                    {.y = rows_of(y, static_cast<int64_t>(i), 1), .a = weights_[i]});
     }
   }
-  base_.apply(kAddScaled, sum, {.y = total, .a = 1});
+  inner_->apply(kAddScaled, sum, {.y = total, .a = 1});
 }
 
 }  // namespace ingle

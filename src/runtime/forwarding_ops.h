@@ -10,7 +10,8 @@ namespace ingle {
 
 class ForwardingOps : public Ops {
  public:
-  explicit ForwardingOps(std::unique_ptr<Ops> inner) : inner_(std::move(inner)) {}
+  explicit ForwardingOps(std::unique_ptr<Ops> inner) : owned_(std::move(inner)), inner_(owned_.get()) {}
+  explicit ForwardingOps(Ops& inner) : inner_(&inner) {}  // must outlive this
 
   void begin_step() override { inner_->begin_step(); }
   void set_layer(int layer) override { inner_->set_layer(layer); }
@@ -61,7 +62,8 @@ class ForwardingOps : public Ops {
   size_t arena_bytes() const noexcept override { return inner_->arena_bytes(); }
 
  protected:
-  std::unique_ptr<Ops> inner_;
+  std::unique_ptr<Ops> owned_;  // inner_, unless it is somebody else's
+  Ops* inner_;
 };
 
 }  // namespace ingle

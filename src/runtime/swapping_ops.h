@@ -12,7 +12,7 @@ class SwappingOps final : public ForwardingOps {
   using ForwardingOps::ForwardingOps;
 
   std::map<const Matrix*, const Matrix*> matrices;  // what is used in place of what
-  std::unique_ptr<Ops> release() { return std::move(inner_); }
+  std::unique_ptr<Ops> release() { return std::move(owned_); }
 
   Tensor embed(const Matrix& table, std::span<const int32_t> tokens, const EmbedOptions& options, Into into) override {
     return inner_->embed(*of(&table), tokens, options, into);

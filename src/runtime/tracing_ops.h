@@ -4,23 +4,20 @@
 #include <fmt/format.h>
 
 #include <functional>
-#include <memory>
 #include <string_view>
 
-#include "backend/backend.h"
+#include "runtime/forwarding_ops.h"
 
 namespace ingle {
 
-// Passes every call on and changes nothing: results are those of `ops`.
-class TracingOps final : public Ops {
+// Passes every call on and changes nothing: results are those of `inner`.
+class TracingOps final : public ForwardingOps {
  public:
   using Sink = std::function<void(std::string_view)>;  // gets a line without its end
-  TracingOps(std::unique_ptr<Ops> ops, Sink sink) : ops_(std::move(ops)), sink_(std::move(sink)) {}
+  TracingOps(std::unique_ptr<Ops> inner, Sink sink) : ForwardingOps(std::move(inner)), sink_(std::move(sink)) {}
 
   void begin_step() override;
   void set_layer(int layer) override;
-  void keep() override { ops_->keep(); }
-  Tensor end_layer(Tensor x) override { return ops_->end_layer(x); }
   Tensor embed(const Matrix& table, std::span<const int32_t> tokens, const EmbedOptions& options, Into into) override;
   Tensor linear(const Linear& w, Tensor x, Into into) override;
   void linears(std::initializer_list<LinearJob> jobs, std::initializer_list<Tensor*> results) override;
@@ -42,15 +39,10 @@ class TracingOps final : public Ops {
   void add_to_streams(Tensor streams, Tensor y, Tensor weights) override;
   void add_to_streams(Tensor streams, Tensor y, std::span<const float> weights) override;
 
-  void set_profile(bool on) override { ops_->set_profile(on); }
-  std::vector<OpTiming> profile() const override { return ops_->profile(); }
-  size_t arena_bytes() const noexcept override { return ops_->arena_bytes(); }
-
  private:
   template <class... Args>
   void say(std::string_view op, fmt::format_string<Args...> format, Args&&... args);
 
-  std::unique_ptr<Ops> ops_;
   Sink sink_;
   int64_t step_ = -1;
   int layer_ = -1;
