@@ -12,6 +12,7 @@ Needs: torch, transformers, gguf, numpy. Run by hand; what it writes is committe
     python scripts/make_golden.py [NAME...]
 """
 import argparse
+import importlib
 import json
 import pathlib
 import re
@@ -20,14 +21,31 @@ import numpy as np
 import torch
 import transformers
 
-from golden import gemma, latent, llama, mixtures, relatives
 from golden.tiny import VOCAB, long_prompt
 
 OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "models" / "golden"
 
-# Seeds follow from the order: new models go to the end.
-MODELS = {name: (family, m) for family in (llama, gemma, mixtures, relatives, latent) for name, m in family.MODELS.items()}
-MODELS.update((name, (relatives, m)) for name, m in relatives.LATER_MODELS.items())
+# The files of golden/, and what the models of each are counted from. Seeds follow from a model's number, its own or that of its
+# place: a new model goes to the end of its family, a new family counts from anywhere.
+FAMILIES = {
+    "llama": 0,
+    "gemma": 9,
+    "mixtures": 15,
+    "relatives": 19,
+    "latent": 38,
+}
+
+MODELS, NUMBERS = {}, {}
+for file, first in FAMILIES.items():
+    family = importlib.import_module(f"golden.{file}")
+    for number, (name, m) in enumerate(family.MODELS.items(), first):
+        MODELS[name], NUMBERS[name] = (family, m), m.get("number", number)
+
+
+def build(name):
+    """The model with the weights of its file."""
+    family, m = MODELS[name]
+    return family.build(m, seed=1000 + NUMBERS[name])
 
 
 def logits_of(model, prompt, rows_from):
@@ -43,14 +61,14 @@ def main():
     golden = json.loads(listing.read_text()) if listing.exists() else {"models": {}}
     golden["made_by"] = (f"scripts/make_golden.py with torch {torch.__version__}, transformers {transformers.__version__}; "
                          "random weights, no training data")
-    for index, (name, (family, m)) in enumerate(MODELS.items()):
+    for name, (family, m) in MODELS.items():
         if args.names and name not in args.names:
             continue
         torch.manual_seed(0)
-        model = family.build(m, seed=1000 + index)
+        model = build(name)
         family.write_gguf(OUT / f"{name}.gguf", m, model)
 
-        rng = np.random.default_rng(2000 + index)
+        rng = np.random.default_rng(2000 + NUMBERS[name])
         prompts = [rng.integers(3, VOCAB, size=n).tolist() for n in m["prompts"]]
         long = m.get("long", [])
         wanted = [(prompt, 0) for prompt in prompts]

@@ -23,7 +23,7 @@ import transformers
 from safetensors.numpy import load_file, save_file
 
 from golden import encoders, tiny
-from make_golden import MODELS
+from make_golden import MODELS, build
 
 OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "convert"
 
@@ -69,8 +69,7 @@ def built(name):
     if name in encoders.MODELS:
         m = encoders.MODELS[name]
         return encoders.build(m, seed=5000 + list(encoders.MODELS).index(name)), m
-    family, m = MODELS[name]
-    return family.build(m, seed=1000 + list(MODELS).index(name)), m
+    return build(name), MODELS[name][1]
 
 
 EYES = dict(hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, image_size=8, patch_size=4)

@@ -172,7 +172,6 @@ def main():
     golden = json.loads(listing.read_text()) if listing.exists() else {"models": {}}
     golden["made_by"] = f"scripts/make_lora_golden.py with torch {torch.__version__}; random weights, no training data"
     golden["scales"] = list(SCALES)
-    seeds = {name: 1000 + index for index, name in enumerate(make_golden.MODELS)}
     prompts = json.loads((make_golden.OUT / "golden.json").read_text())["models"]
     for name, seed in MODELS.items():
         if args.names and name not in args.names:
@@ -187,7 +186,7 @@ def main():
         rows, worst, gap = [], 0.0, np.inf
         for scales in ((1.0, 0.0), SCALES):
             torch.manual_seed(0)
-            model = family.build(m, seed=seeds[name])
+            model = make_golden.build(name)
             apply(model, m, adapters, scales)
             with torch.no_grad():
                 single = make_golden.logits_of(model, prompt, 0)

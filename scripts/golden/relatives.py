@@ -205,12 +205,8 @@ MODELS = {
                         config=oss("SGS", 6, 2), keys=oss_keys(6, 2, 20)),
     "gptoss_fp4": dict(GPT_OSS, seed=3009, d=32, ff=32, layers=2, heads=4, kv=1, dim=16, window=9, prompts=(70,), fp4_experts=True,
                        config=oss("SG", 5, 3), keys=oss_keys(5, 3, 32)),
-}
-
-# These came later: seeds follow from the order, and other families' models lie between.
-LATER_MODELS = {
-    "gemma_tiny": dict(GEMMA, d=24, ff=40, layers=3, heads=4, kv=1, dim=20, tied=True, prompts=(70, 9)),
-    "olmo3_tiny": dict(OLMO3, d=36, ff=40, layers=5, heads=3, kv=1, dim=12, window=9, prompts=(70, 9), **olmo3("SSSGS")),
+    "gemma_tiny": dict(GEMMA, number=44, d=24, ff=40, layers=3, heads=4, kv=1, dim=20, tied=True, prompts=(70, 9)),
+    "olmo3_tiny": dict(OLMO3, number=45, d=36, ff=40, layers=5, heads=3, kv=1, dim=12, window=9, prompts=(70, 9), **olmo3("SSSGS")),
 }
 
 
