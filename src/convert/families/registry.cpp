@@ -1,22 +1,22 @@
-// Every family of models that can be converted, one line each.
+// Every family of models that can be converted.
 #include "convert/family.h"
 
 namespace ingle {
 
-std::span<const HfFamily> bert_families();
-std::span<const HfFamily> llama_families();
-std::span<const HfFamily> gemma4_families();
-std::span<const HfFamily> gemma3n_families();
-std::span<const HfFamily> gpt_oss_families();
-std::span<const HfFamily> deepseek_families();
+using Families = std::span<const HfFamily>;
 
-namespace {
-
-constexpr std::span<const HfFamily> (*kFamilies[])() = {
-    llama_families, gemma4_families, gemma3n_families, gpt_oss_families, deepseek_families, bert_families,
+// One line per file of families. Each declares the function it calls, which stands in that file: nobody else needs it.
+// (A function declared here is one of namespace ingle, so the table must not be in an unnamed one.)
+// clang-format off
+constexpr Families (*kFamilies[])() = {
+    [] { extern Families llama_families(); return llama_families(); },
+    [] { extern Families gemma4_families(); return gemma4_families(); },
+    [] { extern Families gemma3n_families(); return gemma3n_families(); },
+    [] { extern Families gpt_oss_families(); return gpt_oss_families(); },
+    [] { extern Families deepseek_families(); return deepseek_families(); },
+    [] { extern Families bert_families(); return bert_families(); },
 };
-
-}  // namespace
+// clang-format on
 
 const HfFamily* find_hf_family(std::string_view name) {
   for (const auto family : kFamilies)
