@@ -146,7 +146,7 @@ std::vector<TokenId> Model::tokenize(std::string_view text, TokenizeOptions opti
     throw_error(ErrorCode::kInvalidArgument, "{} tokens have no room for a text beside the {} that begin and end it",
                 options.most, around);
   }
-  const auto text_begin = std::ranges::search(tokens, own).begin();
+  const auto text_begin = std::search(tokens.begin(), tokens.end(), own.begin(), own.end());
   INGLE_CHECK(text_begin != tokens.end());
   tokens.erase(text_begin + (options.most - around), text_begin + std::ssize(own));
   return tokens;
