@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """The smallest models of every architecture, for the fuzzer of model files to start from.
 
-The families of make_golden.py with a handful of channels and tokens and without a tokenizer: some kilobytes each. Output:
-tests/models/fuzz/corpus_model/NAME.gguf. Run by hand; what it writes is committed.
+The families of make_golden.py and make_encoder_golden.py with a handful of channels and tokens and without a tokenizer: some
+kilobytes each. Output: tests/models/fuzz/corpus_model/NAME.gguf. Run by hand; what it writes is committed.
 
     python scripts/make_fuzz_models.py
 
@@ -11,13 +11,14 @@ Needs: torch, transformers, gguf, numpy.
 import pathlib
 
 import torch
-from golden import latent, mixtures, relatives, tiny
+from golden import encoders, latent, mixtures, relatives, tiny
 from make_golden import MODELS
 
 OUT = pathlib.Path(__file__).resolve().parent.parent / "tests" / "models" / "fuzz" / "corpus_model"
 
 SMALL = dict(d=8, ff=8, layers=1, heads=2, kv=1, dim=4)
 TWO = dict(SMALL, layers=2)
+ENCODER = dict(d=8, ff=8, layers=1, heads=2)
 CAPS = dict(attn_logit_softcapping=3.0, final_logit_softcapping=4.0)
 ROPES = dict(sliding_attention={"rope_type": "default", "rope_theta": 500.0},
              full_attention={"rope_type": "default", "rope_theta": 1e5})
@@ -55,14 +56,23 @@ MODELS_TO_MAKE = {
     "gemma4_moe": dict(d=8, ff=8, pattern="SG", heads=2, kv=(2, 1), dim=(4, 8), experts=3, used=2, expert_ff=4),
     "gemma3n_tiny": dict(d=8, ff=8, pattern="SGS", heads=2, kv=(1, 1), dim=(4, 4), shared=1, ple=4, laurel=2, sparsity=(0.95, 0.0, 0.0),
                          keys={"attention.shared_kv_layers": 1.0}),
+    "gemma4_ple": dict(d=8, ff=8, pattern="SGSG", heads=2, kv=(1, 1), dim=(4, 8), shared=2, ple=4),
+    "bert_tiny": dict(ENCODER, config=dict(type_vocab_size=2, max_position_embeddings=8)),
+    "bert_rerank": dict(ENCODER, config=dict(type_vocab_size=2, max_position_embeddings=8)),
+    "nomic_tiny": dict(ENCODER, config=dict(type_vocab_size=2, max_position_embeddings=8)),
+    "qwen3_rerank": dict(SMALL, label_tokens=(3, 4)),
+    "gemma_tiny": SMALL,
+    "olmo3_tiny": dict(TWO, **relatives.olmo3("SG")),
 }
 
 
 def main():
     tiny.VOCAB = 7
-    tiny.add_tokenizer = lambda writer: None
+    tiny.add_tokenizer = encoders.add_word_pieces = lambda *_: None
+    encoders.word_pieces = lambda: [""] * tiny.VOCAB
+    models = {**MODELS, **{name: (encoders, m) for name, m in encoders.MODELS.items()}}
     for index, (name, changes) in enumerate(MODELS_TO_MAKE.items()):
-        family, m = MODELS[name]
+        family, m = models[name]
         torch.manual_seed(0)
         m = {**m, **changes}
         path = OUT / f"{name}.gguf"

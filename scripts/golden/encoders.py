@@ -172,6 +172,15 @@ def tensors(m, model):
         yield f"{block}attn_qkv.weight", np.concatenate([t["q"], t["k"], t["v"]])
 
 
+def add_word_pieces(w):
+    tokens = word_pieces()
+    w.add_tokenizer_model("bert")
+    w.add_token_list(tokens)
+    w.add_token_types([gguf.TokenType.CONTROL] * len(CONTROL) + [gguf.TokenType.NORMAL] * (len(tokens) - len(CONTROL)))
+    for role, token in (("pad", "[PAD]"), ("unk", "[UNK]"), ("bos", "[CLS]"), ("eos", "[SEP]"), ("sep", "[SEP]")):
+        getattr(w, f"add_{role}_token_id")(tokens.index(token))
+
+
 def write_gguf(path, m, model):
     w = tiny.open_writer(path, m["arch"])
     w.add_context_length(m.get("config", {}).get("max_position_embeddings", 512))
@@ -196,12 +205,7 @@ def write_gguf(path, m, model):
         w.add_layer_norm_eps(1e-5)
         w.add_causal_attention(False)
         w.add_token_type_count(m["config"]["type_vocab_size"])
-        tokens = word_pieces()
-        w.add_tokenizer_model("bert")
-        w.add_token_list(tokens)
-        w.add_token_types([gguf.TokenType.CONTROL] * len(CONTROL) + [gguf.TokenType.NORMAL] * (len(tokens) - len(CONTROL)))
-        for role, token in (("pad", "[PAD]"), ("unk", "[UNK]"), ("bos", "[CLS]"), ("eos", "[SEP]"), ("sep", "[SEP]")):
-            getattr(w, f"add_{role}_token_id")(tokens.index(token))
+        add_word_pieces(w)
     for name, t in tensors(m, model):
         tiny.add_matrix_or_vector(w, name, t, m["store"] == "f16")
     tiny.close_writer(w)
