@@ -3,10 +3,12 @@
 
 Needs numpy, gguf and llama-cpp-python (0.3.36 was used: its libggml-base is called directly).
 
-  compare_quantizers.py [MODEL] [--ingle PROGRAM] [--imatrix FILE] [--rows 64] [--types Q4_K,IQ2_XXS]
+  compare_quantizers.py [MODEL] [--ingle PROGRAM] [--imatrix FILE] [--rows 4096] [--types Q4_K,IQ2_XXS]
 
-Gaussian rows; with MODEL (SmolLM2: a GGUF file that the package can decode) also rows of three of its ffn_down matrices, with
---imatrix (what `ingle imatrix MODEL` wrote) once more with the importance of their columns; Gaussian rows get a random one.
+Gaussian rows of 1024, by default four million numbers; with MODEL (SmolLM2: a GGUF file that the package can decode) also all
+matrices of three of its layers, cut into rows as long as those of its ffn_down, since most blocks are of 256 numbers and its other
+rows are no multiple of that; with --imatrix (what `ingle imatrix MODEL` wrote) the ffn_down matrices once more with the importance of
+their columns. Gaussian rows get a random one. --rows: how many Gaussian ones, and of a layer at most.
 Error: root of the mean square of what rounding changed, as a share of the numbers' own; where importance is used, of squares
 weighed by it. Prints a Markdown table, and ends with status 1 where ours is above llama.cpp's.
 """
@@ -98,14 +100,21 @@ def sets_of_rows(args):
     if not args.model:
         return
     tensors = {t.name: t for t in gguf.GGUFReader(args.model).tensors}
-    layers = 1 + max(int(name.split(".")[1]) for name in tensors if name.startswith("blk."))
-    names = [f"blk.{layer}.ffn_down.weight" for layer in (0, layers // 2, layers - 1)]
-    model = [gguf.quants.dequantize(tensors[n].data[:args.rows], tensors[n].tensor_type).astype(np.float32) for n in names]
-    yield "model", model, [None] * 3
+    last = max(int(name.split(".")[1]) for name in tensors if name.startswith("blk."))
+    blocks = [f"blk.{layer}." for layer in (0, (last + 1) // 2, last)]
+
+    def numbers(t):
+        return gguf.quants.dequantize(t.data, t.tensor_type).astype(np.float32)
+
+    names = [block + "ffn_down.weight" for block in blocks]
+    down = [numbers(tensors[name])[:args.rows] for name in names]
+    layers = [[numbers(t) for name, t in tensors.items() if name.startswith(block) and len(t.shape) == 2] for block in blocks]
+    width = down[0].shape[1]
+    yield "model", [np.concatenate([matrix.reshape(-1, width) for matrix in layer])[:args.rows] for layer in layers], [None] * len(layers)
     if args.imatrix:
         sums = {t.name: t.data for t in gguf.GGUFReader(args.imatrix).tensors}
-        yield "model, importance", model, [(sums[n + ".in_sum2"] / sums[n + ".counts"]).flatten().astype(np.float32)
-                                           for n in names]
+        yield "model, importance", down, [(sums[n + ".in_sum2"] / sums[n + ".counts"]).flatten().astype(np.float32)
+                                          for n in names]
 
 
 def error(encode, rows, qtype, importance):
@@ -127,7 +136,7 @@ def main():
     parser.add_argument("model", nargs="?")
     parser.add_argument("--ingle", default="ingle")
     parser.add_argument("--imatrix")
-    parser.add_argument("--rows", type=int, default=64)
+    parser.add_argument("--rows", type=int, default=4096)
     parser.add_argument("--types", default=",".join(TYPES))
     args = parser.parse_args()
     worse = []
