@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Perplexity of a model quantised by ingle and by llama.cpp from the same file, all measured by `ingle perplexity --exact`.
 
-Needs llama-cpp-python (0.3.36 was used).
+Needs gguf and llama-cpp-python (0.3.36 was used).
 
   compare_quantized_models.py SOURCE TEXT [--ingle PROGRAM] [--types q8_0,q4_k_m] [--ctx-size 512] [--chunks 16] [--imatrix FILE]
 
-SOURCE is a GGUF file in F16 or F32. Prints a Markdown table: sizes, perplexities, and ours against theirs in per cent; ends
-with status 1 where ours is worse by more than 0.2 %. With --imatrix ours use it and llama.cpp is left out.
+SOURCE is a GGUF file in F16 or F32. Prints a Markdown table: sizes, perplexities, and ours against theirs in per cent; how many
+tensors have one type in both files, and how many of these the same bytes. Ends with status 1 where ours is worse by more than
+0.2 %. With --imatrix ours use it and llama.cpp is left out.
 """
 
 import argparse
@@ -16,6 +17,8 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+
+import gguf
 
 TYPES = "q8_0,q6_k,q5_k_m,q4_k_m,q4_0,q3_k_m,q2_k,iq4_xs"
 MOST_WORSE_PERCENT = 0.2
@@ -30,6 +33,14 @@ def by_llama(source, target, name):
     params.ftype = getattr(lib, "LLAMA_FTYPE_MOSTLY_" + name.upper())
     if lib.llama_model_quantize(str(source).encode(), str(target).encode(), ctypes.byref(params)) != 0:
         sys.exit(f"llama.cpp cannot make {name} of {source}")
+
+
+def alike(ours, theirs):
+    """How many tensors have the same type, and how many of them the same bytes."""
+    others = {t.name: t for t in gguf.GGUFReader(theirs).tensors}
+    tensors = [(t, others[t.name]) for t in gguf.GGUFReader(ours).tensors]
+    same_type = [(a, b) for a, b in tensors if a.tensor_type == b.tensor_type]
+    return f"{len(same_type)} of {len(tensors)}", sum(bool((a.data == b.data).all()) for a, b in same_type)
 
 
 def main():
@@ -49,22 +60,22 @@ def main():
         return json.loads(out)["perplexity"]
 
     worse = []
-    print("| type | MB | ingle | llama.cpp | difference |\n|---|---:|---:|---:|---:|")
-    print(f"| source | {pathlib.Path(args.source).stat().st_size / 1e6:.1f} | {perplexity(args.source):.4f} | | |", flush=True)
+    print("| type | MB | ingle | llama.cpp | difference | same type | same bytes |\n|---|---:|---:|---:|---:|---:|---:|")
+    print(f"| source | {pathlib.Path(args.source).stat().st_size / 1e6:.1f} | {perplexity(args.source):.4f} | | | | |", flush=True)
     for name in args.types.split(","):
         with tempfile.TemporaryDirectory() as folder:
             ours, theirs = pathlib.Path(folder) / "ours.gguf", pathlib.Path(folder) / "theirs.gguf"
             importance = ["--imatrix", args.imatrix] if args.imatrix else []
             subprocess.run([args.ingle, "quantize", args.source, str(ours), "--type", name, *importance], check=True,
                            capture_output=True)
-            size, a = ours.stat().st_size / 1e6, perplexity(ours)
             if args.imatrix:
-                print(f"| {name} | {size:.1f} | {a:.4f} | | |", flush=True)
+                print(f"| {name} | {ours.stat().st_size / 1e6:.1f} | {perplexity(ours):.4f} | | | | |", flush=True)
                 continue
             by_llama(args.source, theirs, name)
-            b = perplexity(theirs)
+            size, a, b = ours.stat().st_size / 1e6, perplexity(ours), perplexity(theirs)
+            same_type, same_bytes = alike(ours, theirs)
         difference = 100 * (a / b - 1)
-        print(f"| {name} | {size:.1f} | {a:.4f} | {b:.4f} | {difference:+.2f} % |", flush=True)
+        print(f"| {name} | {size:.1f} | {a:.4f} | {b:.4f} | {difference:+.2f} % | {same_type} | {same_bytes} |", flush=True)
         if difference > MOST_WORSE_PERCENT:
             worse.append(f"{name} by {difference:.2f} %")
     if worse:
