@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import typing
 
 import numpy
 
@@ -39,8 +40,8 @@ REFUSED = {"deepseek2_lite": "without a short row for queries it must have the 2
            "gemma4_ple": "the last two layers with a cache of their own must be a sliding and a full one"}
 
 
-def peer_rows(path, tokens, first):
-    """llama.cpp's logits after each token from `first` on, computed in f32 where it can."""
+def peer_rows(path, tokens, first, adapter=None):
+    """llama.cpp's logits after each token from `first` on, computed in f32 where it can, with a LoRA adapter or without."""
     import llama_cpp as lib
 
     log = lib.llama_log_callback(lambda level, text, data: sys.stderr.write(text.decode(errors="replace")) if level >= 3 else None)
@@ -55,6 +56,13 @@ def peer_rows(path, tokens, first):
     context = lib.llama_init_from_model(model, params)
     if not context:
         sys.exit("llama.cpp cannot make a context")
+    if adapter:
+        opened = lib.llama_adapter_lora_init(model, adapter.encode())
+        if not opened:
+            sys.exit("llama.cpp cannot open the adapter")
+        opened = ctypes.cast(opened, lib.llama_adapter_lora_p_ctypes)
+        if lib.llama_set_adapters_lora(context, (lib.llama_adapter_lora_p_ctypes * 1)(opened), 1, (ctypes.c_float * 1)(1.0)) != 0:
+            sys.exit("llama.cpp cannot use the adapter")
     vocab = lib.llama_vocab_n_tokens(lib.llama_model_get_vocab(model))
     batch = lib.llama_batch_init(len(tokens), 0, 1)
     batch.n_tokens = len(tokens)
@@ -66,8 +74,8 @@ def peer_rows(path, tokens, first):
     return numpy.stack(rows)
 
 
-def child(path, tokens, first, out):
-    numpy.save(out, peer_rows(path, [int(t) for t in tokens.split(",")], int(first)))
+def child(path, tokens, first, out, adapter=None):
+    numpy.save(out, peer_rows(path, [int(t) for t in tokens.split(",")], int(first), adapter))
 
 
 def prompt_of(vocab, length):
@@ -78,31 +86,47 @@ def prompt_of(vocab, length):
     return tokens
 
 
-def compare(args, path, prompt, folder, bound):
-    """What is wrong, or None, and a description."""
+class Failed(Exception):
+    """One of the two engines said no."""
+
+
+class Agreement(typing.NamedTuple):
+    same: int  # of COUNT tokens
+    ties: int
+    difference: float  # the largest of all logits, as a share of the largest logit
+
+
+def agreement(args, path, prompt, folder, adapter=None):
+    """Of ingle's COUNT likeliest tokens after the prompt with what llama.cpp thinks of them."""
     ours_file, theirs_file = folder / "ours.f32", folder / "theirs.npy"
-    asked = [args.build / "tests" / "greedy_logits", path, str(COUNT), ours_file, *map(str, prompt)]
+    asked = [args.build / "tests" / "greedy_logits", f"{path}+{adapter}" if adapter else path, COUNT, ours_file, *prompt]
     run = subprocess.run(list(map(str, asked)), capture_output=True, text=True)
     if run.returncode != 0:
-        return f"ingle: {run.stderr.strip()}"
+        raise Failed(f"ingle: {run.stderr.strip()}")
     ids = [int(i) for i in run.stdout.split()]
     ours = numpy.fromfile(ours_file, dtype="<f4").reshape(COUNT, -1)
     read = prompt + ids[:-1]
     # A process of its own: llama.cpp ends the program where it finds something impossible.
-    command = [sys.executable, __file__, "child", str(path), ",".join(map(str, read)), str(len(prompt) - 1), str(theirs_file)]
-    run = subprocess.run(command, capture_output=True, text=True)
+    command = [sys.executable, __file__, "child", path, ",".join(map(str, read)), len(prompt) - 1, theirs_file]
+    run = subprocess.run([*map(str, command), *([str(adapter)] if adapter else [])], capture_output=True, text=True)
     if run.returncode != 0:
         lines = run.stderr.strip().splitlines()
-        return f"llama.cpp: {' / '.join([line for line in lines if 'GGML_ASSERT' in line] or lines[-4:])}"
+        raise Failed(f"llama.cpp: {' / '.join([line for line in lines if 'GGML_ASSERT' in line] or lines[-4:])}")
     theirs = numpy.load(theirs_file)
     difference, largest = float(numpy.abs(ours - theirs).max()), float(numpy.abs(theirs).max())
-    same = ties = 0
-    for row, id in zip(theirs, ids):
-        best = int(row.argmax())
-        same += best == id
-        ties += best != id and row[best] - row[id] <= 2 * difference
-    text = f"{same} of {COUNT} tokens the same, {ties} ties, logits differ by {difference / largest:.1e} of the largest"
-    if same + ties != COUNT or not difference <= bound * largest:
+    best = [(row, int(row.argmax()), id) for row, id in zip(theirs, ids)]
+    ties = sum(their != id and row[their] - row[id] <= 2 * difference for row, their, id in best)
+    return Agreement(sum(their == id for _, their, id in best), ties, difference / largest)
+
+
+def compare(args, path, prompt, folder, bound, adapter=None):
+    """What is wrong, or None."""
+    try:
+        a = agreement(args, path, prompt, folder, adapter)
+    except Failed as failed:
+        return str(failed)
+    text = f"{a.same} of {COUNT} tokens the same, {a.ties} ties, logits differ by {a.difference:.1e} of the largest"
+    if a.same + a.ties != COUNT or not a.difference <= bound:
         return text
     print(f"  {path.stem}: {text}", flush=True)
     return None
