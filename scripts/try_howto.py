@@ -101,7 +101,7 @@ def follow(page):
     files.update({name: text.encode() for name, text in texts.items()})
     for name, data in files.items():
         write_if_changed(tree / name, data)
-        if os.access(ROOT / name, os.X_OK) or data.startswith(b"#!"):
+        if os.access(ROOT / name, os.X_OK) or (not (ROOT / name).exists() and data.startswith(b"#!")):
             (tree / name).chmod(0o755)
     for path in sorted(tree.rglob("*"), reverse=True):
         if path.is_file() and path.relative_to(tree).as_posix() not in files:
