@@ -7,7 +7,7 @@ Needs gguf and llama-cpp-python (0.3.36 was used).
 
 SOURCE is a GGUF file in F16 or F32. Prints a Markdown table: sizes, perplexities, and ours against theirs in per cent; how many
 tensors have one type in both files, and how many of these the same bytes. Ends with status 1 where ours is worse by more than
-0.2 %. With --imatrix ours use it and llama.cpp is left out.
+0.2 %. With --imatrix FILE, which `ingle imatrix` wrote, both use it: llama.cpp gets mean squares, as its own tool makes them.
 """
 
 import argparse
@@ -19,18 +19,36 @@ import sys
 import tempfile
 
 import gguf
+import numpy as np
 
 TYPES = "q8_0,q6_k,q5_k_m,q4_k_m,q4_0,q3_k_m,q2_k,iq4_xs"
 MOST_WORSE_PERCENT = 0.2
 
 
-def by_llama(source, target, name):
+def importance_of(path):
+    """By tensor; ones for a matrix that no row went to."""
+    tensors = {t.name: t.data for t in gguf.GGUFReader(path).tensors}
+    importance = {}
+    for name in [n.removesuffix(".in_sum2") for n in tensors if n.endswith(".in_sum2")]:
+        sums, counts = tensors[name + ".in_sum2"], tensors[name + ".counts"]
+        mean = np.where(counts > 0, sums / np.maximum(counts, 1), 1)
+        importance[name] = np.ascontiguousarray(mean.flatten(), np.float32)
+    return importance
+
+
+def by_llama(source, target, name, importance):
     import llama_cpp as lib
 
     log = lib.llama_log_callback(lambda level, text, data: None)
     lib.llama_log_set(log, ctypes.c_void_p(0))
     params = lib.llama_model_quantize_default_params()
     params.ftype = getattr(lib, "LLAMA_FTYPE_MOSTLY_" + name.upper())
+    if importance:
+        entries = (lib.llama_model_imatrix_data * (len(importance) + 1))()  # an empty one at the end
+        for entry, (tensor, values) in zip(entries, importance.items()):
+            entry.name, entry.size = tensor.encode(), values.size
+            entry.data = values.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
+        params.imatrix = entries
     if lib.llama_model_quantize(str(source).encode(), str(target).encode(), ctypes.byref(params)) != 0:
         sys.exit(f"llama.cpp cannot make {name} of {source}")
 
@@ -60,18 +78,16 @@ def main():
         return json.loads(out)["perplexity"]
 
     worse = []
+    importance = importance_of(args.imatrix) if args.imatrix else {}
     print("| type | MB | ingle | llama.cpp | difference | same type | same bytes |\n|---|---:|---:|---:|---:|---:|---:|")
     print(f"| source | {pathlib.Path(args.source).stat().st_size / 1e6:.1f} | {perplexity(args.source):.4f} | | | | |", flush=True)
     for name in args.types.split(","):
         with tempfile.TemporaryDirectory() as folder:
             ours, theirs = pathlib.Path(folder) / "ours.gguf", pathlib.Path(folder) / "theirs.gguf"
-            importance = ["--imatrix", args.imatrix] if args.imatrix else []
-            subprocess.run([args.ingle, "quantize", args.source, str(ours), "--type", name, *importance], check=True,
+            with_importance = ["--imatrix", args.imatrix] if args.imatrix else []
+            subprocess.run([args.ingle, "quantize", args.source, str(ours), "--type", name, *with_importance], check=True,
                            capture_output=True)
-            if args.imatrix:
-                print(f"| {name} | {ours.stat().st_size / 1e6:.1f} | {perplexity(ours):.4f} | | | | |", flush=True)
-                continue
-            by_llama(args.source, theirs, name)
+            by_llama(args.source, theirs, name, importance)
             size, a, b = ours.stat().st_size / 1e6, perplexity(ours), perplexity(theirs)
             same_type, same_bytes = alike(ours, theirs)
         difference = 100 * (a / b - 1)
