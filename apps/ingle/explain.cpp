@@ -78,6 +78,35 @@ std::vector<std::string> experts_row(std::string name, const Sum& sum) {
           fmt::format("{} + {}", sum.streamed_downs, busy - sum.streamed_downs)};
 }
 
+std::string layer_name(int layer) { return layer < 0 ? std::string("outside") : std::to_string(layer); }
+
+// Checks come with the worst first: of an operation, or a layer, the first is its worst.
+struct CheckSum {
+  const OpCheck* worst;
+  int64_t calls = 0, unchecked = 0;
+};
+
+template <class Key>
+std::vector<CheckSum> sum_checks(std::span<const OpCheck> checks, Key key) {
+  std::vector<CheckSum> sums;
+  for (const OpCheck& check : checks) {
+    auto sum = std::ranges::find_if(sums, [&](const CheckSum& s) { return key(*s.worst) == key(check); });
+    if (sum == sums.end()) sum = sums.insert(sums.end(), {.worst = &check});
+    sum->calls += check.calls;
+    sum->unchecked += check.unchecked;
+  }
+  return sums;
+}
+
+// What was never compared has no difference.
+std::string difference(const CheckSum& sum) { return sum.calls > 0 ? fmt::format("{:.1e}", sum.worst->error) : "-"; }
+
+std::string place(const OpCheck& check) {
+  if (check.calls == 0) return "-";
+  return fmt::format("step {}, row {}{}{}", check.step, check.row, check.weight.empty() ? "" : ", ",
+                     printable(check.weight));
+}
+
 std::vector<std::string> profile_header(std::string first) {
   return {std::move(first), "calls", "rows", "ms", "share", "bytes", "GB/s", "GOP/s"};
 }
@@ -151,8 +180,7 @@ std::string profile_tables(std::span<const ProfileLine> lines, std::string_view 
   for (const auto& [name, sum] : by_time) by_operation.add(profile_row(name, sum, all.seconds));
   by_operation.add(profile_row("all", all, all.seconds));
   Table by_layer(profile_header("layer"));
-  for (const auto& [layer, sum] : layers)
-    by_layer.add(profile_row(layer < 0 ? std::string("outside") : std::to_string(layer), sum, all.seconds));
+  for (const auto& [layer, sum] : layers) by_layer.add(profile_row(layer_name(layer), sum, all.seconds));
   std::string text = fmt::format("profile of {}\n\n{}\n{}", title, by_operation.text(), by_layer.text());
   if (all.expert_rows.empty()) return text;
 
@@ -162,6 +190,21 @@ std::string profile_tables(std::span<const ProfileLine> lines, std::string_view 
     if (!sum.expert_rows.empty()) experts.add(experts_row(fmt::format("{}", layer), sum));
   experts.add(experts_row("all", all));
   return text + "\n" + experts.text();
+}
+
+std::string check_tables(std::span<const OpCheck> checks, std::string_view title) {
+  Table by_operation({"operation", "where", "layer", "difference", "calls", "unchecked"}, 2);
+  for (const CheckSum& sum : sum_checks(checks, [](const OpCheck& c) { return std::string_view(c.op); })) {
+    by_operation.add({sum.worst->op, place(*sum.worst), layer_name(sum.worst->layer), difference(sum),
+                      fmt::format("{}", sum.calls), fmt::format("{}", sum.unchecked)});
+  }
+  Table by_layer({"layer", "operation", "difference", "calls", "unchecked"}, 2);
+  for (const CheckSum& sum : sum_checks(checks, [](const OpCheck& c) { return c.layer; })) {
+    by_layer.add({layer_name(sum.worst->layer), sum.worst->op, difference(sum), fmt::format("{}", sum.calls),
+                  fmt::format("{}", sum.unchecked)});
+  }
+  return fmt::format("operations of {}, beside their scalar definitions\n\n{}\n{}", title, by_operation.text(),
+                     by_layer.text());
 }
 
 }  // namespace ingle::app

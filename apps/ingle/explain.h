@@ -1,4 +1,4 @@
-// --explain and --profile as text: what serves which tensors, and where the time went.
+// --explain, --profile and --check-ops as text: what serves which tensors, where the time went, and how right it was.
 #pragma once
 
 #include <span>
@@ -17,5 +17,8 @@ std::string explain_rows(std::span<const LayerRowsPlan> plan);
 
 // A table by operation and one by layer: time, share, bytes, GB/s, GOP/s. `title` names what was measured.
 std::string profile_tables(std::span<const ProfileLine> lines, std::string_view title);
+
+// A table by operation and one by layer: how often, and the largest difference with where it was; the worst first.
+std::string check_tables(std::span<const OpCheck> checks, std::string_view title);
 
 }  // namespace ingle::app

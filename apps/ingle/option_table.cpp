@@ -253,6 +253,8 @@ constexpr Option kSampling[] = {
 constexpr Option kInsight[] = {
     {.name = "profile", .help = "Show on stderr where the time went, by operation and by layer"},
     {.name = "trace-ops", .help = "Show on stderr every operation as it runs, with its weights and shapes"},
+    {.name = "check-ops",
+     .help = "Compute every operation once more by its scalar definition, and show on stderr how far they differ"},
     {.name = "explain", .help = "Show on stderr which layout and kernels serve which tensors, and why"},
 };
 

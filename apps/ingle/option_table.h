@@ -13,7 +13,7 @@ extern const OptionGroup kContextOptions;     // --ctx-size, --batch-size, ...
 extern const OptionGroup kAdapterOptions;     // --lora, --lora-scaled
 extern const OptionGroup kGenerationOptions;  // --predict, --stop, --ignore-eos, --special
 extern const OptionGroup kSamplingOptions;    // --seed, --temp, ...
-extern const OptionGroup kInsightOptions;     // --profile, --trace-ops, --explain
+extern const OptionGroup kInsightOptions;     // --profile, --trace-ops, --check-ops, --explain
 
 extern const OptionGroup kShapeOptions;  // --shape, --type
 

@@ -339,4 +339,19 @@ boost::json::object to_json(const SessionOptions& options) {
 
 boost::json::object to_json(const RowCounts& rows) { return {{"computed", rows.computed}, {"skipped", rows.skipped}}; }
 
+boost::json::array to_json(std::span<const OpCheck> checks) {
+  boost::json::array list;
+  for (const OpCheck& check : checks) {
+    list.push_back(boost::json::object{{"op", check.op},
+                                       {"layer", check.layer},
+                                       {"calls", check.calls},
+                                       {"unchecked", check.unchecked},
+                                       {"error", check.error},
+                                       {"weight", check.weight},
+                                       {"step", check.step},
+                                       {"row", check.row}});
+  }
+  return list;
+}
+
 }  // namespace ingle::app

@@ -1,9 +1,11 @@
 // From options to the library's own: engine, model, session, sampling. What several commands do in the same way.
 #pragma once
 
+#include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,5 +64,6 @@ boost::json::object to_json(const ModelInfo& info);
 boost::json::object engine_json(const Engine& engine);
 boost::json::object to_json(const SessionOptions& options);
 boost::json::object to_json(const RowCounts& rows);
+boost::json::array to_json(std::span<const OpCheck> checks);
 
 }  // namespace ingle::app

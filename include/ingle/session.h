@@ -30,6 +30,9 @@ struct SessionOptions {
   std::function<void(const StepWork&)> count_work = {};
   // Gets a line for every operation when it is done: step, layer, name, weights and shapes.
   std::function<void(std::string_view)> trace = {};
+  // Compute every operation a second time, from the same inputs, by the scalar definition, and compare: op_checks().
+  // Slow. Results are the same.
+  bool check_ops = false;
   std::vector<AppliedAdapter> adapters = {};  // of every new sequence: see set_adapters()
 };
 
@@ -98,6 +101,19 @@ struct ProfileLine {
   int64_t streamed_gates = 0, streamed_downs = 0;
 };
 
+// How far one operation was from its scalar definition in one layer, with SessionOptions::check_ops.
+struct OpCheck {
+  std::string op;  // "append": what attention reads of the keys and values that were written
+  int layer = -1;  // -1: outside layers
+  int64_t calls = 0;
+  int64_t unchecked = 0;  // further calls, by weights that are not the model's: an adapter's
+  // The largest difference in any row, in units of the largest number that row has by the definition; infinite where
+  // that is no number, or zero. Where it was: the weight ("" where there is none), the step and the row of its batch.
+  double error = 0;
+  std::string weight;
+  int64_t step = 0, row = 0;
+};
+
 // Not thread-safe. Must not outlive its Model.
 class Session {
  public:
@@ -160,6 +176,7 @@ class Session {
   RowCounts rows() const;
   void set_profile(bool on);  // starts from zero
   std::vector<ProfileLine> profile() const;
+  std::vector<OpCheck> op_checks() const;  // since the session began, the worst first; none without check_ops
 
   struct Impl;
   Impl& impl() const noexcept { return *impl_; }

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "runtime/adapter_impl.h"
+#include "runtime/checking_ops.h"
 #include "runtime/model_impl.h"
 #include "runtime/session_impl.h"
 #include "runtime/session_plan.h"
@@ -65,6 +66,12 @@ Session::Impl::Impl(const Model& model_, SessionOptions options_)
     auto dry = std::make_unique<CountingOps>();
     counting = dry.get();
     ops = std::move(dry);
+  } else if (options.check_ops) {
+    const Model::Impl& own = model->impl();
+    auto twice = std::make_unique<CheckingOps>(std::move(ops), own.file, *own.loaded.weights,
+                                               own.engine->impl().options.threads, own.backend().precision());
+    checking = twice.get();
+    ops = std::move(twice);
   }
   if (options.trace) ops = std::make_unique<TracingOps>(std::move(ops), options.trace);
 }
@@ -199,6 +206,9 @@ RowCounts RowCounts::operator-(const RowCounts& earlier) const {
 }
 
 RowCounts Session::rows() const { return impl_->counts; }
+std::vector<OpCheck> Session::op_checks() const {
+  return impl_->checking == nullptr ? std::vector<OpCheck>{} : impl_->checking->checks();
+}
 void Session::set_profile(bool on) { impl_->ops->set_profile(on); }
 
 std::vector<ProfileLine> Session::profile() const {

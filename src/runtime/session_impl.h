@@ -17,6 +17,8 @@
 
 namespace ingle {
 
+class CheckingOps;
+
 struct Session::Impl {
   Impl(const Model& model, SessionOptions options);
 
@@ -84,7 +86,8 @@ struct Session::Impl {
     std::vector<AdapterOps::InForce> in_force;  // the same, as operations take it
   };
   std::vector<SequenceAdapters> adapters;  // by sequence
-  CountingOps* counting = nullptr;         // ops, where nothing is computed
+  CountingOps* counting = nullptr;         // in ops, where nothing is computed
+  CheckingOps* checking = nullptr;         // in ops, where everything is computed twice
   size_t planned_activation_bytes = 0;
   std::function<bool()> cancelled;
   std::vector<int> tapped;  // layers, ascending

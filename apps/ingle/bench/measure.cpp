@@ -165,6 +165,14 @@ void BenchSetting::trace(const BenchTest& test, std::function<void(std::string_v
   BenchSetting(model(), std::move(options), {test}, seed_).run(test);
 }
 
+std::string BenchSetting::check(const BenchTest& test) const {
+  SessionOptions options = session_.options();
+  options.check_ops = true;
+  BenchSetting twice(model(), std::move(options), {test}, seed_);
+  twice.run(test);
+  return check_tables(twice.session_.op_checks(), fmt::format("{}, {}", test.name(), model().engine().device()));
+}
+
 std::string BenchSetting::profile(const BenchTest& test) {
   // What is read only once, for the depth, is no part of it.
   run(test);

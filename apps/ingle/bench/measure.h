@@ -28,6 +28,7 @@ class BenchSetting {
   std::string profile(const BenchTest& test);  // measures once more and says where the time went
   // Once more, in a session of its own; `line` gets a line for every operation.
   void trace(const BenchTest& test, std::function<void(std::string_view)> line) const;
+  std::string check(const BenchTest& test) const;  // the same, and how far operations are from their definitions
   std::vector<StepWork> count_work(const BenchTest& test) const;  // what the measured part takes, step by step
 
   const Model& model() const noexcept { return session_.model(); }

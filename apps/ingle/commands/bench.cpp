@@ -270,6 +270,8 @@ int run_bench(const Arguments& arguments) {
   if (arguments.flag("trace-ops"))
     for (const BenchResult& result : results)
       result.setting->trace(result.test, [](std::string_view line) { note("{}", line); });
+  if (arguments.flag("check-ops"))
+    for (const BenchResult& result : results) write_stderr(result.setting->check(result.test) + "\n");
   return kSuccess;
 }
 

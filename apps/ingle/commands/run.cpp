@@ -167,6 +167,7 @@ int answer_once(Session& session, const Arguments& arguments, const std::string&
     settings["raw"] = arguments.flag("raw");
     settings["sampling"] = std::move(sampling);
     object["settings"] = std::move(settings);
+    if (arguments.flag("check-ops")) object["op_checks"] = to_json(session.op_checks());
     object["version"] = version();
     put("{}\n", json_text(object));
   } else if (output.line_open()) {
@@ -210,6 +211,7 @@ int run_model(const Arguments& arguments) {
   const Adapters adapters = open_adapters(model, arguments);
   SessionOptions options = session_options(arguments, adapters);
   if (arguments.flag("trace-ops")) options.trace = [](std::string_view line) { note("{}", line); };
+  options.check_ops = arguments.flag("check-ops");
   Session session(model, std::move(options));
   const double load_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   session.set_profile(arguments.flag("profile"));
@@ -231,6 +233,7 @@ int run_model(const Arguments& arguments) {
     if (arguments.given("save-state")) chat.save_state(arguments.text("save-state"));
   }
   if (arguments.flag("profile")) write_stderr(profile_tables(session.profile(), "this run"));
+  if (arguments.flag("check-ops")) write_stderr(check_tables(session.op_checks(), "this run"));
   return status;
 }
 
