@@ -86,6 +86,13 @@ inline constexpr Option kSyntheticType = {
     .value_name = "TYPE",
     .fallback = "q4_0",
     .help = "What the matrices are stored as: f32, f16, bf16, q4_0, q8_0, q4_k, ...; norms and the like stay f32"};
+inline constexpr Option kLinesFile = {.name = "file",
+                                      .short_name = "f",
+                                      .kind = ValueKind::kFile,
+                                      .value_name = "FILE",
+                                      .help = "One text a line; '-' reads stdin"};
+inline constexpr Option kTruncate = {
+    .name = "truncate", .help = "Cut what is longer than the context, and say so, where it would be an error"};
 inline constexpr Option kSplit = {.name = "split",
                                   .kind = ValueKind::kInteger,
                                   .value_name = "MB",

@@ -28,11 +28,7 @@ constexpr Option kOptions[] = {
      .value_name = "TEXT",
      .help = "A text that may answer it; may be given several times",
      .repeatable = true},
-    {.name = "file",
-     .short_name = "f",
-     .kind = ValueKind::kFile,
-     .value_name = "FILE",
-     .help = "One text a line; '-' reads stdin"},
+    kLinesFile,
     {.name = "top",
      .kind = ValueKind::kInteger,
      .value_name = "N",
@@ -40,7 +36,7 @@ constexpr Option kOptions[] = {
      .most = kMostTokens * 16,
      .fallback = "0",
      .help = "Print the best N only; 0 prints all"},
-    {.name = "truncate", .help = "Cut what is longer than the context, and say so, where it would be an error"},
+    kTruncate,
     {.name = "json", .help = "Print JSON lines: one object for each text, best first, then one about the run"},
 };
 constexpr OptionGroup kRerankOptions{"Texts and output", kOptions};
