@@ -145,23 +145,25 @@ bool holds(TypeMix::Which which, const Place& place, bool grouped) {
   return false;
 }
 
-// Places of a shape's tensors, one after the other. attn_v is counted by itself: not every layer of every model has it.
+// Places of a shape's tensors, in whatever order they come. attn_v is counted by itself: not every layer of every model
+// has it.
 class Places {
  public:
   explicit Places(const ModelShape& shape) {
     int64_t heads = 0, kv_heads = 0;
     for (const ShapeTensor& tensor : shape.tensors) {
       layers_ = std::max(layers_, layer_of(tensor.name) + 1);
-      values_ += is_part(tensor.name, ".attn_v.weight");
+      if (is_part(tensor.name, ".attn_v.weight")) value_layers_.push_back(layer_of(tensor.name));
       has_output_ |= tensor.name == "output.weight";
       if (is_part(tensor.name, ".attn_q.weight")) heads = tensor.shape.rows();
       if (is_part(tensor.name, ".attn_k.weight")) kv_heads = tensor.shape.rows();
     }
+    std::ranges::sort(value_layers_);
     grouped_ = kv_heads > 0 && heads >= 4 * kv_heads;
   }
 
   bool grouped() const noexcept { return grouped_; }
-  std::optional<Place> next(const ShapeTensor& tensor) {
+  std::optional<Place> of(const ShapeTensor& tensor) const {
     const std::string_view name = tensor.name;
     const int64_t layer = layer_of(name);
     const bool stacked = tensor.shape.rank > 2;
@@ -169,7 +171,7 @@ class Places {
     if (name == "token_embd.weight" || name == "per_layer_token_embd.weight") return Place{kTokenEmbd, 0, 1};
     if (is_part(name, ".attn_q.weight")) return Place{kAttnQ, layer, layers_};
     if (is_part(name, ".attn_k.weight")) return Place{kAttnK, layer, layers_};
-    if (is_part(name, ".attn_v.weight")) return Place{kAttnV, value_++, values_};
+    if (is_part(name, ".attn_v.weight")) return value_place(layer);
     if (is_part(name, ".attn_qkv.weight")) return Place{kAttnQkv, layer, layers_};
     if (is_part(name, ".attn_output.weight")) return Place{kAttnOutput, layer, layers_};
     if (is_part(name, ".ffn_gate") || is_part(name, ".ffn_up")) return Place{kFfnGateUp, layer, layers_, stacked};
@@ -178,7 +180,13 @@ class Places {
   }
 
  private:
-  int64_t layers_ = 0, values_ = 0, value_ = 0;
+  Place value_place(int64_t layer) const {
+    const auto before = std::ranges::lower_bound(value_layers_, layer);
+    return {kAttnV, before - value_layers_.begin(), std::ssize(value_layers_)};
+  }
+
+  int64_t layers_ = 0;
+  std::vector<int64_t> value_layers_;
   bool has_output_ = false, grouped_ = false;
 };
 
@@ -229,7 +237,7 @@ const TypeMix* find_type_mix(std::string_view name) noexcept {
 }
 
 std::vector<DType> mixed_types(const ModelShape& shape, const TypeMix& mix) {
-  Places places(shape);
+  const Places places(shape);
   std::vector<DType> types;
   for (const ShapeTensor& tensor : shape.tensors) {
     if (tensor.storage != ShapeTensor::Storage::kMatrix) {
@@ -237,7 +245,7 @@ std::vector<DType> mixed_types(const ModelShape& shape, const TypeMix& mix) {
       continue;
     }
     DType type = mix.most;
-    if (const std::optional<Place> place = places.next(tensor)) {
+    if (const std::optional<Place> place = places.of(tensor)) {
       const auto rule = std::ranges::find_if(mix.rules, [&](const TypeMix::Rule& r) {
         return r.part == place->part && holds(r.which, *place, places.grouped());
       });

@@ -42,6 +42,15 @@ TEST(TypeMix, RowsOf576AreNoWholeBlocksOf256) {
   EXPECT_EQ(types.at("blk.0.attn_norm.weight"), kF32);
 }
 
+TEST(TypeMix, CountsLayersInWhateverOrderAFileHasThem) {
+  ModelShape shape = make_shape("smollm2-135m", false);
+  const TypeMix& mix = *find_type_mix("q4_k_m");
+  const std::map<std::string, DType> expected = types_of("smollm2-135m");
+  std::ranges::sort(shape.tensors, {}, &ShapeTensor::name);  // 0, 1, 10, 11, ...
+  const std::vector<DType> types = mixed_types(shape, mix);
+  for (size_t i = 0; i < types.size(); ++i) EXPECT_EQ(types[i], expected.at(shape.tensors[i].name));
+}
+
 TEST(TypeMix, ExpertsAreMatricesOfTheirLayer) {
   const auto types = types_of("qwen3-30b-a3b-slice");
   EXPECT_EQ(letters(types, "attn_v", 4, kQ6_K, kQ4_K), "--++");
