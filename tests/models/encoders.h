@@ -44,7 +44,7 @@ inline Encoder load_encoder(const std::string& name) {
   const auto next = [&](size_t count) {
     std::vector<float> numbers(count);
     if (at + count * sizeof(float) > bytes.size()) throw std::runtime_error(name + ".rows: too short");
-    std::memcpy(numbers.data(), bytes.data() + at, count * sizeof(float));
+    if (count > 0) std::memcpy(numbers.data(), bytes.data() + at, count * sizeof(float));
     at += count * sizeof(float);
     return numbers;
   };
