@@ -2,6 +2,7 @@
 // place of an older one. One look-up is one cache line.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -77,7 +78,7 @@ class WordCache {
     std::memcpy(slot.parts, key.parts_, sizeof(slot.parts));
     slot.size = key.size_;
     slot.count = static_cast<uint16_t>(ids.size());
-    std::memcpy(slot.ids, ids.data(), ids.size_bytes());
+    std::ranges::copy(ids, slot.ids);
   }
 
  private:
