@@ -18,9 +18,12 @@ std::atomic<int64_t> allocations{0};
 
 // Every allocation of this program is counted. (Over-aligned ones go elsewhere; the backend makes none.) Not inlined:
 // gcc would see a mismatched pair where it inlines only one of two.
-[[gnu::noinline]] void* operator new(size_t bytes) {
+[[gnu::noinline]] void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
   allocations.fetch_add(1, std::memory_order_relaxed);
-  void* memory = std::malloc(bytes == 0 ? 1 : bytes);
+  return std::malloc(bytes == 0 ? 1 : bytes);
+}
+[[gnu::noinline]] void* operator new(size_t bytes) {
+  void* memory = operator new(bytes, std::nothrow);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
