@@ -5,7 +5,7 @@ SmolLM2-135M-Instruct (Q4_1) is decoded and saved by transformers as a folder, w
 stands for. `ingle convert` makes f32, f16 and bf16 files of it, whose numbers must be the folder's, bit for bit; `ingle
 quantize` Q8_0, Q4_K_M and Q4_0 of the f16 one. For each: token ids of texts and rendered conversations must be the original's;
 how many of the greedy tokens of tests/models/data/smollm2_expected.json (transformers' in f32, four conversations of 64) come
-before the first other one; how many of 32 tokens llama.cpp would choose, too (see check_converted.py); what it says is the
+before the first other one; how many of 32 tokens llama.cpp would choose, too, where the others must be ties (see check_converted.py); what it says is the
 capital of France by its defaults; its perplexity on 16 windows of 512 tokens of the licence texts of a Debian system. The f32
 file must give every token, llama.cpp choose all of it, and the answer be Paris. Prints a Markdown table.
 
@@ -150,6 +150,8 @@ class Chain:
         says = "Paris" if "Paris" in answer else f"{answer[:20]}..."
         print(f"| {name} | {model.stat().st_size / 1e6:.1f} | {same} of {of} | {peer.same} of {COUNT} | {peer.difference:.1e} | {says} "
               f"| {json.loads(measured)['perplexity']:.4f} |", flush=True)
+        if peer.same + peer.ties != COUNT:
+            sys.exit(f"{name}: llama.cpp chooses other tokens, and they are no ties")
         return same == of and peer.same == COUNT, says == "Paris"
 
 
