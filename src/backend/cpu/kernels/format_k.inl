@@ -38,7 +38,7 @@ struct OffsetUnit {
   // Two blocks share 32 bytes: the even one has the low halves.
   static void pack_nibbles(const uint8_t* qs, int index, int r, uint8_t* out) {
     uint8_t q[32];
-    for (int l = 0; l < 32; ++l) q[l] = (qs[index / 2 * 32 + l] >> (index % 2 * 4)) & 15;
+    take_bits(qs + index / 2 * 32, index % 2 * 4, 15, q);
     place_nibbles(q, r, out);
   }
   template <class Format>
@@ -87,7 +87,7 @@ struct Q5_K_Panel : BlockFormat {
     for (int index = 0; index < 8; ++index) {
       uint8_t* block = out + (OffsetUnit::kHeaderBytesPerRow + index * kBlockBytes) * kPanelRows;
       uint8_t fifth[32];  // bit `index` of byte l belongs to element l
-      for (int l = 0; l < 32; ++l) fifth[l] = (in[16 + l] >> index) & 1;
+      take_bits(in + 16, index, 1, fifth);
       place_single_bits(fifth, r, block);
       OffsetUnit::pack_nibbles(in + 48, index, r, block + 4 * kPanelRows);
     }
@@ -115,7 +115,7 @@ struct Q2_K_Panel : BlockFormat {
     for (int i = 0; i < 16; ++i) out[(4 + i) * kPanelRows + r] = in[i];
     for (int index = 0; index < 8; ++index) {
       uint8_t q[32];
-      for (int l = 0; l < 32; ++l) q[l] = (in[16 + index / 4 * 32 + l] >> (index % 4 * 2)) & 3;
+      take_bits(in + 16 + index / 4 * 32, index % 4 * 2, 3, q);
       place_bit_pairs(q, r, out + (20 + 8 * index) * kPanelRows);
     }
   }
@@ -161,10 +161,8 @@ struct Q3_K_Panel : BlockFormat {
     }
     for (int index = 0; index < 8; ++index) {
       uint8_t pair[32], high[32];
-      for (int l = 0; l < 32; ++l) {
-        pair[l] = (in[32 + index / 4 * 32 + l] >> (index % 4 * 2)) & 3;
-        high[l] = (in[l] >> index) & 1;
-      }
+      take_bits(in + 32 + index / 4 * 32, index % 4 * 2, 3, pair);
+      take_bits(in, index, 1, high);
       uint8_t* block = out + (18 + 12 * index) * kPanelRows;
       place_bit_pairs(pair, r, block);
       place_single_bits(high, r, block + 8 * kPanelRows);
@@ -192,10 +190,8 @@ struct Q6_K_Panel : BlockFormat {
     for (int index = 0; index < 8; ++index) {
       const int half = index / 4, plane = index % 4;
       uint8_t low[32], pair[32];
-      for (int l = 0; l < 32; ++l) {
-        low[l] = (in[64 * half + plane % 2 * 32 + l] >> (plane / 2 * 4)) & 15;
-        pair[l] = (in[128 + 32 * half + l] >> (2 * plane)) & 3;
-      }
+      take_bits(in + 64 * half + plane % 2 * 32, plane / 2 * 4, 15, low);
+      take_bits(in + 128 + 32 * half, 2 * plane, 3, pair);
       uint8_t* block = out + (18 + 24 * index) * kPanelRows;
       place_nibbles(low, r, block);
       place_bit_pairs(pair, r, block + 16 * kPanelRows);

@@ -16,12 +16,7 @@ struct Q4_0Panel : BlockFormat {
   }
   // File order: element j low, j + 16 high, which is just what groups g and g + 4 want.
   static void pack_nibbles(const uint8_t* in, int r, uint8_t* out) {
-    uint8_t q[32];
-    for (int j = 0; j < 16; ++j) {
-      q[j] = in[j] & 15;
-      q[j + 16] = in[j] >> 4;
-    }
-    place_nibbles(q, r, out);
+    for (int k = 0; k < 16; k += 4) store_word(out + byte_place(r, k), load_word(in + k));
   }
 };
 

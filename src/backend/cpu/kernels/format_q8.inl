@@ -1,7 +1,7 @@
 // Q8_0, packed at the file's own size: f16 scales of all rows, then one byte a weight, with the sign bit flipped where
 // the product wants unsigned weights.
-INGLE_INLINE void place_signed_bytes(const int8_t* q, int r, uint8_t* out) {
-  for (int k = 0; k < 32; ++k) out[byte_place(r, k)] = static_cast<uint8_t>(q[k] + kByteOffset);
+INGLE_INLINE void place_signed_bytes(const uint8_t* q, int r, uint8_t* out) {
+  for (int k = 0; k < 32; k += 4) store_word(out + byte_place(r, k), load_word(q + k) ^ (0x01010101u * kByteOffset));
 }
 INGLE_INLINE void load_byte_weights(const uint8_t* in, Bytes (&q)[8][kPanelVectors]) {
   for (int g = 0; g < 8; ++g) {
@@ -17,9 +17,7 @@ struct Q8_0Panel : BlockFormat {
   static void pack_row(const uint8_t* row, int64_t block, int r, uint8_t* out) {
     const uint8_t* in = row + block * 34;
     __builtin_memcpy(out + 2 * r, in, 2);
-    int8_t q[32];
-    __builtin_memcpy(q, in + 2, 32);
-    place_signed_bytes(q, r, out + 2 * kPanelRows);
+    place_signed_bytes(in + 2, r, out + 2 * kPanelRows);
   }
   INGLE_INLINE static void unpack(const uint8_t* in, int, Bytes (&q)[8][kPanelVectors],
                                   BlockScales<Q8_0Panel>& scales) {

@@ -4,7 +4,9 @@ template <class Format>
 static void pack_panel(const uint8_t* const* rows, int64_t blocks, uint8_t* panel) noexcept {
   constexpr size_t kUnit = static_cast<size_t>(Format::kUnitBytesPerRow) * kPanelRows;
   const int64_t units = blocks / Format::kUnitBlocks;
-  __builtin_memset(panel, 0, kUnit * static_cast<size_t>(units));
+  bool whole = true;
+  for (int r = 0; r < kPanelRows; ++r) whole = whole && rows[r] != nullptr;
+  if (!whole) __builtin_memset(panel, 0, kUnit * static_cast<size_t>(units));
   for (int64_t u = 0; u < units; ++u, panel += kUnit) {
     for (int r = 0; r < kPanelRows; ++r) {
       if (rows[r] != nullptr) Format::pack_row(rows[r], u, r, panel);

@@ -48,9 +48,22 @@ INGLE_INLINE int activation_place(int g, int y, int rows) {
 template <int kBits>
 struct PairDot;
 
+// Four weights of a row are a word wherever they stand: rows are packed word by word.
+INGLE_INLINE uint32_t load_word(const uint8_t* in) {
+  uint32_t word;
+  __builtin_memcpy(&word, in, 4);
+  return word;
+}
+INGLE_INLINE void store_word(uint8_t* out, uint32_t word) { __builtin_memcpy(out, &word, 4); }
+
+// The bits of 32 bytes that `mask` has once they are shifted right.
+INGLE_INLINE void take_bits(const uint8_t* in, int shift, uint8_t mask, uint8_t* out) {
+  for (int i = 0; i < 32; i += 4) store_word(out + i, (load_word(in + i) >> shift) & (0x01010101u * mask));
+}
+
 // Nibbles: groups g and g + 4 share the bytes of group g.
 INGLE_INLINE void place_nibbles(const uint8_t* q, int r, uint8_t* out) {
-  for (int k = 0; k < 16; ++k) out[byte_place(r, k)] = static_cast<uint8_t>(q[k] | (q[k + 16] << 4));
+  for (int k = 0; k < 16; k += 4) store_word(out + byte_place(r, k), load_word(q + k) | load_word(q + k + 16) << 4);
 }
 INGLE_INLINE void load_nibbles(const uint8_t* in, Bytes (&q)[8][kPanelVectors]) {
   for (int g = 0; g < 4; ++g) {
@@ -65,15 +78,17 @@ INGLE_INLINE void load_nibbles(const uint8_t* in, Bytes (&q)[8][kPanelVectors]) 
 // Planes of single bits and of two bits, four and eight bytes a row and block. Byte (lane, j) of a plane's vector v
 // holds the bits of k = 4g + j: of single bits that of group g in bit g; of two bits the groups 0-3 in one plane and
 // 4-7 in a second, that of group g in bits 2 (g % 4).
-INGLE_INLINE uint8_t& plane_byte(uint8_t* plane, int r, int j) {
-  return plane[(r / kLanes) * kVectorBytes + (r % kLanes) * 4 + j];
-}
+INGLE_INLINE int plane_place(int r) { return (r / kLanes) * kVectorBytes + (r % kLanes) * 4; }
 INGLE_INLINE void place_single_bits(const uint8_t* bit, int r, uint8_t* plane) {
-  for (int k = 0; k < 32; ++k) plane_byte(plane, r, k % 4) |= static_cast<uint8_t>(bit[k] << (k / 4));
+  uint32_t bits = 0;
+  for (int g = 0; g < 8; ++g) bits |= load_word(bit + 4 * g) << g;
+  store_word(plane + plane_place(r), bits);
 }
 INGLE_INLINE void place_bit_pairs(const uint8_t* pair, int r, uint8_t* planes) {
-  for (int k = 0; k < 32; ++k) {
-    plane_byte(planes + (k / 16) * 4 * kPanelRows, r, k % 4) |= static_cast<uint8_t>(pair[k] << (k / 4 % 4 * 2));
+  for (int half = 0; half < 2; ++half) {
+    uint32_t bits = 0;
+    for (int i = 0; i < 4; ++i) bits |= load_word(pair + 16 * half + 4 * i) << (2 * i);
+    store_word(planes + half * 4 * kPanelRows + plane_place(r), bits);
   }
 }
 // q gains the plane's bit as bit `to`.
