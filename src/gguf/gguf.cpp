@@ -248,6 +248,11 @@ std::pair<const MappedFile*, size_t> GgufFile::State::place_of(const ConstTensor
   return {nullptr, 0};
 }
 
+std::span<const std::byte> GgufFile::mapped_from(const ConstTensorView& view) const noexcept {
+  const auto [mapping, offset] = state_->place_of(view);
+  return mapping == nullptr ? std::span<const std::byte>() : mapping->bytes().subspan(offset);
+}
+
 void GgufFile::drop(const ConstTensorView& view) const noexcept {
   if (state_->generated) return state_->generated->drop(view.data, view.bytes());
   if (const auto [mapping, offset] = state_->place_of(view); mapping != nullptr) mapping->drop(offset, view.bytes());

@@ -98,6 +98,8 @@ class GgufFile {
   std::optional<ConstTensorView> find(std::string_view name) const noexcept;
   int64_t parameter_count() const noexcept;  // elements, not bytes
 
+  // What is mapped from the view's first byte to the end of its file; empty where no file is.
+  std::span<const std::byte> mapped_from(const ConstTensorView& view) const noexcept;
   // Tells the system that this part of the mapping is not needed any more (after packing); reading it again is still
   // valid.
   void drop(const ConstTensorView& view) const noexcept;

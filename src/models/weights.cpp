@@ -6,6 +6,11 @@
 #include "base/error.h"
 
 namespace ingle {
+namespace {
+
+constexpr size_t kAhead = size_t{64} << 20;  // bytes of the file that are on their way behind what is being packed
+
+}  // namespace
 
 size_t WeightStore::bytes() const noexcept {
   size_t sum = 0;
@@ -31,6 +36,10 @@ std::optional<ConstTensorView> WeightLoader::find(const std::string& name, const
 }
 
 const Matrix* WeightLoader::pack(const std::string& name, const ConstTensorView& w, MatrixSource source) {
+  if (options_.packing == Packing::kAtLoad) {
+    const std::span<const std::byte> rest = file_.mapped_from(w);
+    read_ahead_.want(rest.first(std::min(rest.size(), w.bytes() + kAhead)));
+  }
   store_.matrices.push_back(backend_.pack(name, w, options_.packing));
   store_.sources.push_back(std::move(source));
   if (options_.drop_pages && options_.packing == Packing::kAtLoad) file_.drop(w);

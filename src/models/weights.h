@@ -14,6 +14,7 @@
 
 #include "backend/backend.h"
 #include "base/error.h"
+#include "base/read_ahead.h"
 #include "gguf/gguf.h"
 
 namespace ingle {
@@ -72,6 +73,7 @@ class WeightLoader {
   std::vector<std::string> skipped_;  // prefixes
   std::vector<ConstTensorView> tables_;
   double total_bytes_ = 0, done_bytes_ = 0;
+  ReadAhead read_ahead_;
 };
 
 // The tensors under one prefix. Every request names the shape it needs; a missing or misshapen tensor throws
