@@ -15,10 +15,13 @@ struct HfFamily {
   void (*draft)(Draft& draft);
   // The quant_method of its folders whose weights are kept as they are; "": those of none.
   std::string_view keeps_quantized = "";
+  bool pairs_heads = false;  // rows of attn_q and attn_k go from the halves of a head to adjacent pairs
 };
 
 // nullptr when nobody knows it.
 const HfFamily* find_hf_family(std::string_view name);
 std::vector<std::string_view> hf_family_names();
+// Whether the families of an architecture pair the rows of a head; false of one that nobody knows.
+bool pairs_heads(std::string_view architecture);
 
 }  // namespace ingle

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "convert/family.h"
 
 namespace ingle {
 namespace {
@@ -289,9 +290,8 @@ class Reader {
     Rows b = rows_of(tensor);
     if (by_root_) b = times(std::move(b), std::sqrt(static_cast<float>(tensor.shape[1])));
     const std::string_view architecture = base_.get_string("general.architecture");
-    const bool adjacent = architecture == "llama" || architecture == "granite" || architecture == "granitemoe";
     const bool q = name.ends_with(".attn_q.weight"), k = name.ends_with(".attn_k.weight");
-    if (!adjacent || (!q && !k)) return b;
+    if (!pairs_heads(architecture) || (!q && !k)) return b;
     int64_t heads = base_.get_int(fmt::format("{}.attention.head_count", architecture));
     if (k) heads = base_.find_int(fmt::format("{}.attention.head_count_kv", architecture)).value_or(heads);
     if (heads < 1 || heads > b.shape[0] || b.shape[0] % (2 * heads) != 0) {

@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/gguf/expect_error.h"
+#include "tests/expect_error.h"
 #include "tests/gguf/temporary_folder.h"
 
 namespace ingle {

@@ -8,7 +8,7 @@
 #include "gguf/gguf.h"
 #include "ingle/ingle.h"
 #include "tests/convert/safetensors_text.h"
-#include "tests/gguf/expect_error.h"
+#include "tests/expect_error.h"
 #include "tests/gguf/temporary_folder.h"
 #include "tests/models/golden.h"
 

@@ -13,7 +13,7 @@
 #include <new>
 
 #include "gguf/gguf.h"
-#include "tests/gguf/expect_error.h"
+#include "tests/expect_error.h"
 #include "tests/gguf/fuzz/walk.h"
 #include "tests/gguf/gguf_bytes.h"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "gguf/gguf.h"
-#include "tests/gguf/expect_error.h"
+#include "tests/expect_error.h"
 #include "tests/gguf/fuzz/walk.h"
 #include "tests/gguf/gguf_bytes.h"
 #include "tests/gguf/temporary_folder.h"

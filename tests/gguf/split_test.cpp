@@ -5,7 +5,7 @@
 
 #include "gguf/gguf.h"
 #include "gguf/split.h"
-#include "tests/gguf/expect_error.h"
+#include "tests/expect_error.h"
 #include "tests/gguf/fuzz/walk.h"
 #include "tests/gguf/gguf_bytes.h"
 #include "tests/gguf/temporary_folder.h"

@@ -7,7 +7,7 @@
 #include <csignal>
 #include <limits>
 
-#include "tests/gguf/expect_error.h"
+#include "tests/expect_error.h"
 #include "tests/gguf/fuzz/walk.h"
 #include "tests/gguf/temporary_folder.h"
 

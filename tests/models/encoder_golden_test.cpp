@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ingle/ingle.h"
+#include "tests/expect_error.h"
 #include "tests/models/encoders.h"
 
 namespace ingle {
@@ -12,6 +13,7 @@ using golden::EncodedText;
 using golden::Encoder;
 using golden::relative_error;
 using golden::Rows;
+using test::error_of;
 
 // f32 against f32: both are off by a few units in the last place times the depth of the model.
 constexpr double kExactBound = 1e-5;
@@ -52,17 +54,6 @@ std::vector<Result> evaluate(Session& session, const std::vector<EncodedText>& t
     if (!row.scores.empty()) result.scores.emplace_back(row.scores.begin(), row.scores.end());
   });
   return results;
-}
-
-std::string error_of(ErrorCode code, const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), code) << e.what();
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
 }
 
 class GoldenEncoder : public testing::TestWithParam<Case> {

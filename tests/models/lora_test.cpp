@@ -6,7 +6,7 @@
 
 #include "gguf/writer.h"
 #include "ingle/ingle.h"
-#include "tests/gguf/expect_error.h"
+#include "tests/expect_error.h"
 #include "tests/gguf/temporary_folder.h"
 #include "tests/models/golden.h"
 

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "ingle/ingle.h"
+#include "tests/expect_error.h"
 #include "tests/models/golden.h"
 
 namespace {
@@ -44,6 +45,7 @@ namespace {
 using golden::read;
 using golden::Rows;
 using golden::slice;
+using test::error_of;
 
 struct Loaded {
   explicit Loaded(const std::string& name = "llama_wide", bool exact = true)
@@ -62,18 +64,6 @@ std::vector<TokenId> some_tokens(size_t count, uint32_t seed = 1) {
   std::vector<TokenId> tokens(count);
   for (TokenId& t : tokens) t = static_cast<TokenId>(random() % 133);
   return tokens;
-}
-
-// The message of the error, which must have this code.
-std::string error_of(ErrorCode code, const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    EXPECT_EQ(e.code(), code) << e.what();
-    return e.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
 }
 
 TEST(Session, DefaultsAreFilledIn) {

@@ -10,7 +10,7 @@
 #include "ingle/ingle.h"
 #include "runtime/state_file.h"
 #include "runtime/xxh64.h"
-#include "tests/gguf/expect_error.h"
+#include "tests/expect_error.h"
 #include "tests/gguf/temporary_folder.h"
 #include "tests/models/golden.h"
 

@@ -15,9 +15,12 @@
 #include "ingle/ingle.h"
 #include "runtime/random_weights.h"
 #include "runtime/synthetic.h"
+#include "tests/expect_error.h"
 
 namespace ingle {
 namespace {
+
+using test::error_of;
 
 constexpr int64_t kColumns = 1024, kRows = 64;
 
@@ -38,16 +41,6 @@ uint64_t checksum(const std::vector<std::byte>& bytes) {
   uint64_t sum = 0;
   for (const std::byte b : bytes) sum = sum * 31 + static_cast<uint64_t>(b);
   return sum;
-}
-
-std::string message_of(ErrorCode code, const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  return "(no error)";
 }
 
 class RandomFormat : public testing::TestWithParam<std::string> {
@@ -180,7 +173,7 @@ TEST_F(SyntheticModel, AMixOfTypesIsNamedLikeTheFilesOfOthers) {
 }
 
 TEST_F(SyntheticModel, ACancelledFileIsNotThere) {
-  const std::string message = message_of(ErrorCode::kCancelled, [&] {
+  const std::string message = error_of(ErrorCode::kCancelled, [&] {
     write_synthetic(path_, {.shape = "smollm2-135m"}, [](double fraction) { return fraction < 0.5; });
   });
   EXPECT_NE(message.find("cancelled"), std::string::npos);
@@ -200,7 +193,7 @@ TEST_F(SyntheticModel, ProgressReachesTheEnd) {
 }
 
 TEST_F(SyntheticModel, LoadingCanBeCancelled) {
-  message_of(ErrorCode::kCancelled, [&] {
+  error_of(ErrorCode::kCancelled, [&] {
     open_synthetic(engine_, {.shape = "smollm2-135m"},
                    {.vocabulary_only = false, .progress = [](double) { return false; }});
     ADD_FAILURE() << "not cancelled";
@@ -208,13 +201,12 @@ TEST_F(SyntheticModel, LoadingCanBeCancelled) {
 }
 
 TEST_F(SyntheticModel, WhatIsUnknownIsAnsweredWithWhatIsKnown) {
-  EXPECT_EQ(
-      message_of(ErrorCode::kInvalidArgument, [&] { open_synthetic(engine_, {.shape = "smollm"}); }).substr(0, 52),
-      "there is no shape 'smollm'; known are smollm2-135m, ");
-  const std::string types = message_of(ErrorCode::kInvalidArgument,
-                                       [&] { write_synthetic(path_, {.shape = "smollm2-135m", .type = "nvfp4"}); });
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { open_synthetic(engine_, {.shape = "smollm"}); }).substr(0, 52),
+            "there is no shape 'smollm'; known are smollm2-135m, ");
+  const std::string types = error_of(ErrorCode::kInvalidArgument,
+                                     [&] { write_synthetic(path_, {.shape = "smollm2-135m", .type = "nvfp4"}); });
   EXPECT_NE(types.find("'nvfp4' cannot be made; known are f32, f16, q4_0"), std::string::npos) << types;
-  message_of(ErrorCode::kInvalidArgument, [&] { open_synthetic(engine_, {.shape = "smollm2-135m", .type = "q8_k"}); });
+  error_of(ErrorCode::kInvalidArgument, [&] { open_synthetic(engine_, {.shape = "smollm2-135m", .type = "q8_k"}); });
 }
 
 TEST_F(SyntheticModel, EveryShapeIsOneThatTheModelsAccept) {
@@ -231,7 +223,7 @@ TEST_F(SyntheticModel, EveryShapeIsOneThatTheModelsAccept) {
 TEST_F(SyntheticModel, MoreThanTheMachineHasIsRefusedAtOnce) {
   const SyntheticOptions options{.shape = "gemma4-31b", .type = "f32"};
   if (synthetic_bytes(options) <= Engine::machine().memory_bytes) GTEST_SKIP() << "this machine has room for it";
-  const std::string message = message_of(ErrorCode::kOutOfMemory, [&] { open_synthetic(engine_, options); });
+  const std::string message = error_of(ErrorCode::kOutOfMemory, [&] { open_synthetic(engine_, options); });
   EXPECT_NE(message.find("gemma4-31b: its weights take 122"), std::string::npos) << message;
 }
 

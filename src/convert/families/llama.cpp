@@ -323,12 +323,13 @@ void granite(Draft& draft) {
 }  // namespace
 
 std::span<const HfFamily> llama_families() {
+  constexpr bool kPairsHeads = true;  // made of kLlama
   static constexpr HfFamily kRows[] = {
-      {"LlamaForCausalLM", "llama", llama},
-      {"MistralForCausalLM", "llama", llama},
-      {"MinistralForCausalLM", "llama", llama},
-      {"Mistral3ForConditionalGeneration", "llama", mistral3},
-      {"MixtralForCausalLM", "llama", llama},
+      {"LlamaForCausalLM", "llama", llama, "", kPairsHeads},
+      {"MistralForCausalLM", "llama", llama, "", kPairsHeads},
+      {"MinistralForCausalLM", "llama", llama, "", kPairsHeads},
+      {"Mistral3ForConditionalGeneration", "llama", mistral3, "", kPairsHeads},
+      {"MixtralForCausalLM", "llama", llama, "", kPairsHeads},
       {"Qwen2ForCausalLM", "qwen2", qwen},
       {"Qwen2MoeForCausalLM", "qwen2moe", qwen},
       {"Qwen3ForCausalLM", "qwen3", qwen},
@@ -342,9 +343,9 @@ std::span<const HfFamily> llama_families() {
       {"Olmo2ForCausalLM", "olmo2", olmo},
       {"Olmo3ForCausalLM", "olmo2", olmo},
       {"Glm4ForCausalLM", "glm4", glm4},
-      {"GraniteForCausalLM", "granite", granite},
-      {"GraniteMoeForCausalLM", "granitemoe", granite},
-      {"GraniteMoeSharedForCausalLM", "granitemoe", granite},
+      {"GraniteForCausalLM", "granite", granite, "", kPairsHeads},
+      {"GraniteMoeForCausalLM", "granitemoe", granite, "", kPairsHeads},
+      {"GraniteMoeSharedForCausalLM", "granitemoe", granite, "", kPairsHeads},
   };
   return kRows;
 }

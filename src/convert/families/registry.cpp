@@ -25,6 +25,13 @@ const HfFamily* find_hf_family(std::string_view name) {
   return nullptr;
 }
 
+bool pairs_heads(std::string_view architecture) {
+  for (const auto family : kFamilies)
+    for (const HfFamily& row : family())
+      if (row.architecture == architecture) return row.pairs_heads;
+  return false;
+}
+
 std::vector<std::string_view> hf_family_names() {
   std::vector<std::string_view> names;
   for (const auto family : kFamilies)

@@ -1,5 +1,6 @@
 // Any bytes may be decoded as any format, and any floats that come of it encoded as any other, without undefined
-// behaviour. Input: which format the bytes are, which one to write (top bit: with importance), then blocks.
+// behaviour. Input: the id of the format that the bytes are, that of the one to write (top bit: with importance), then
+// blocks.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -9,8 +10,10 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace ingle;
   if (size < 2) return 0;
-  const Format& from = formats()[data[0] % formats().size()];
-  const Format& to = formats()[(data[1] & 127) % formats().size()];
+  const Format* from_or_none = find_format(DType{data[0]});
+  const Format* to_or_none = find_format(DType{data[1] & 127u});
+  if (from_or_none == nullptr || to_or_none == nullptr) return 0;
+  const Format &from = *from_or_none, &to = *to_or_none;
   const bool with_importance = (data[1] & 128) != 0;
   const auto blocks = static_cast<int64_t>((size - 2) / from.block_bytes);
   if (blocks == 0 || blocks * from.block_elements > 4096) return 0;
