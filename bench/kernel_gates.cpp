@@ -241,15 +241,21 @@ class Kernels {
     AlignedBuffer stream(bytes * static_cast<size_t>(copies));
     for (int64_t i = 0; i < copies; ++i) std::memcpy(stream.data() + static_cast<size_t>(i) * bytes, m.panel(0), bytes);
     const auto* weights = reinterpret_cast<const uint8_t*>(stream.data());
-    std::vector<float> acc(static_cast<size_t>(kernels_.panel_rows * kMaxGemvTokens + 16));
+    const int results = kernels_.panel_rows * kMaxGemvTokens;
+    std::vector<float> sums(static_cast<size_t>(results * kMaxGemvPanels + 16));
+    float* acc[kMaxGemvPanels];
+    for (int i = 0; i < kMaxGemvPanels; ++i) acc[i] = sums.data() + i * results;
     int64_t panel = 0;
     for (const int64_t tokens : {1, 2, 4}) {
       const Activations x = quantize(tokens);
       report_.reading(fmt::format("{} token{} {}", tokens, tokens == 1 ? "" : "s", format.name), stream, [&] {
-        for (int i = 0; i < 16; ++i) {
-          format.gemv[tokens - 1](weights + static_cast<size_t>(panel) * m.panel_bytes, x.rows.blocks, x.rows.data,
-                                  acc.data());
-          panel = (panel + 1) % (panels * copies);
+        const uint8_t* group[kMaxGemvPanels];
+        for (int i = 0; i < 16; i += kMaxGemvPanels) {
+          for (const uint8_t*& one : group) {
+            one = weights + static_cast<size_t>(panel) * m.panel_bytes;
+            panel = (panel + 1) % (panels * copies);
+          }
+          format.gemv[tokens - 1](group, acc, kMaxGemvPanels, x.rows.blocks, x.rows.data);
         }
         return 16.0 * static_cast<double>(m.panel_bytes);
       });

@@ -76,6 +76,22 @@ TEST_P(GatedMlpTest, PackedWeightsOfEveryFormat) {
   }
 }
 
+// So many hidden numbers that threads take them in groups and read their panels side by side.
+TEST_P(GatedMlpTest, ManyPanelsPastFewRows) {
+  const int64_t hidden = 32 * (8 * GetParam().threads + 7);
+  for (int64_t rows : {1, 2, 4}) {
+    for (bool biases : {false, true}) {
+      compare_mlp(GetParam(), {DType::kQ4_0, DType::kQ4_0, DType::kQ8_0, 64, hidden, 33, Activation::kSilu, biases},
+                  rows);
+      compare_mlp(GetParam(), {DType::kQ4_0, DType::kQ8_0, DType::kQ8_0, 64, hidden, 33, Activation::kSilu, biases},
+                  rows);
+    }
+    compare_mlp(GetParam(),
+                {.gate = DType::kQ4_K, .up = DType::kQ4_K, .down = DType::kQ8_0, .in = 256, .hidden = hidden}, rows);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_P(GatedMlpTest, FineInputOfTheWayBack) {
   for (int64_t rows : row_counts(GetParam())) {
     compare_mlp(GetParam(), {.gate = DType::kQ4_1, .up = DType::kQ4_1, .down = DType::kQ4_1, .fine_down = true}, rows);

@@ -108,6 +108,19 @@ TEST_P(LinearTest, EveryQuantisedFormatMultipliesAsDefined) {
   }
 }
 
+// So many outputs that threads take panels in groups and read them side by side; the last group is not whole.
+TEST_P(LinearTest, ManyPanelsPastFewRows) {
+  const Machine& machine = GetParam();
+  const int64_t outputs = (8 * machine.threads + 7) * machine.kernels->panel_rows - 5;
+  std::vector<Shape2> shapes = {{1, outputs}, {4, outputs}};
+  if (!machine.emulated) shapes.insert(shapes.end(), {{2, outputs}, {3, outputs}});
+  for (DType type : weight_types()) {
+    if (is_float_type(type)) continue;
+    compare_linear(machine, Precision::kDefault, type, std::max<int64_t>(64, format_of(type).block_elements), shapes);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST_P(LinearTest, ExactPrecisionMultipliesTheDecodedWeights) {
   for (DType type : weight_types()) {
     if (!is_float_type(type)) compare_format(GetParam(), Precision::kExact, type);

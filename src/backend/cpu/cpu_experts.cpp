@@ -178,13 +178,15 @@ void CpuOps::add_form(ExpertInputs& inputs, const ExpertRows& lists, const Linea
   need_scratch(static_cast<size_t>(kMaxTileTokens) * row_bytes);
   each_task(
       pool_, static_cast<size_t>(lists.count), 1, [&](size_t i) { return forms[i].groups(); },
-      [&](size_t i, int64_t group, int thread) {
+      [&](size_t i, int64_t begin, int64_t end, int thread) {
         const QuantizedRows& q = forms[i];
-        const int64_t first = lists.first[i] + group * q.tile / q.terms;
-        const int rows = q.group_tokens(group) / q.terms;
         auto* numbers = reinterpret_cast<float*>(thread_scratch(thread));
-        for (int r = 0; r < rows; ++r) std::memcpy(numbers + r * columns, source(first + r), row_bytes);
-        kernels_.quantize(numbers, columns, rows, q.terms, q.blocks, q.at(group, 0));
+        for (int64_t group = begin; group < end; ++group) {
+          const int64_t first = lists.first[i] + group * q.tile / q.terms;
+          const int rows = q.group_tokens(group) / q.terms;
+          for (int r = 0; r < rows; ++r) std::memcpy(numbers + r * columns, source(first + r), row_bytes);
+          kernels_.quantize(numbers, columns, rows, q.terms, q.blocks, q.at(group, 0));
+        }
       });
 }
 

@@ -62,6 +62,20 @@ class CpuOps final : public Ops {
     int terms() const noexcept { return quantized == nullptr ? 1 : quantized->terms; }
     // So few rows that the packed weights stream past them.
     bool streams() const noexcept { return rows * terms() <= kMaxGemvTokens; }
+    // Its panels may be read several at a time.
+    bool streams_panels() const noexcept { return streams() && w->int_format != nullptr && !w->packs_per_use(); }
+  };
+  static constexpr int kMaxGatedPanels = 8;  // of a unit, gate and up: panels have at least 8 rows
+  // Bytes for the results of panels that stream: of a group, or of a unit where that has more.
+  size_t streamed_results() const noexcept {
+    const int panels = std::max(kMaxGemvPanels, 2 * 32 / kernels_.panel_rows);
+    return sizeof(float) * static_cast<size_t>(panels * kMaxGemvTokens * kernels_.panel_rows);
+  }
+  // Panels that are read at a time, and where the results of each go.
+  struct PanelGroup {
+    const uint8_t* panel[kMaxGemvPanels];
+    float* acc[kMaxGemvPanels];
+    int count = 0;
   };
   // act(gate x) * (up x), quantised into `hidden`.
   struct GatedJob {
@@ -96,19 +110,22 @@ class CpuOps final : public Ops {
   const QuantizedRows* quantize(const Tensor& x, bool fine);
   void quantize_rows(QuantizedRows& rows, const float* x);
   // Panels, or units of hidden numbers, that a thread takes at a time: several of those that stream past few rows, so
-  // that it reads one piece of memory; of others each is work enough.
-  int64_t stream_chunk(int64_t total) const noexcept { return std::max<int64_t>(1, total / (8 * pool_.size())); }
+  // that it reads one piece of memory, whole groups where there are enough; of others each is work enough.
+  int64_t stream_chunk(int64_t total) const noexcept;
   struct ProductTasks {  // a list of products as tasks, one a panel
     size_t scratch;      // bytes that a thread needs
     int64_t chunk;       // panels that it takes at a time
   };
   ProductTasks product_tasks(std::span<const Product> products) const noexcept;
-  void product_task(const Product& p, int64_t panel, int thread);
-  void run_products(std::span<const Product> products);  // one parallel region for all of them
+  void product_task(const Product& p, int64_t begin, int64_t end, int thread);  // panels [begin, end) on all rows
+  void run_products(std::span<const Product> products);                         // one parallel region for all of them
   // acc[token][panel_rows] of one panel over tokens [first, last), which start and end at group borders. `slice` is
   // room for the expanded panel; unless `fresh` it still holds it.
   void panel_product(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice,
                      bool fresh);
+  // All of p's rows past a group of panels of weights like p's.
+  void stream_panels(const Product& p, const PanelGroup& group) const noexcept;
+  void join_terms(float* acc, int64_t tokens) const noexcept;
   void int_panel(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice,
                  bool fresh);
   void float_panel(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice);
@@ -120,7 +137,11 @@ class CpuOps final : public Ops {
   }
   // One parallel region for all of them, and for the products that read what they give.
   void fused_gated(std::span<const GatedJob> jobs, Activation act, std::span<const Product> then = {});
-  void gated_unit(const GatedJob& job, int64_t unit, Activation act, const GatedRoom& room, std::byte* scratch);
+  void gated_units(const GatedJob& job, int64_t begin, int64_t end, Activation act, const GatedRoom& room,
+                   std::byte* scratch);
+  // The hidden numbers of a unit for tokens [first, last), from the results of its panels, gate and up in turns.
+  void finish_gated_unit(const GatedJob& job, int64_t unit, int64_t first, int64_t last, Activation act,
+                         float* const* results, float* numbers);
   struct ExpertRows;
   struct ExpertInputs;
   ExpertRows sort_by_expert(const Routes& routes, int64_t count);

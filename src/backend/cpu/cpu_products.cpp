@@ -97,25 +97,32 @@ void CpuOps::int_panel(const Product& p, int64_t panel, int64_t first, int64_t l
     if (fresh) p.w->pack_panel(p.w->file_rows, panel, panel_rows, here);
     packed = here;
   }
+  if (p.streams()) return stream_panels(p, {{packed}, {acc}, 1});
   const int64_t first_row = first * q.terms, last_row = last * q.terms;
-  if (q.rows <= kMaxGemvTokens) {
-    format.gemv[q.rows - 1](packed, q.blocks, q.data, acc);
-  } else {
-    auto* expanded = reinterpret_cast<uint8_t*>(slice);
-    for (int64_t block = 0; block < q.blocks; block += kSliceBlocks) {
-      const int64_t blocks = std::min(kSliceBlocks, q.blocks - block);
-      if (q.blocks > kSliceBlocks || fresh) {
-        format.expand(packed + format.packed_bytes_per_row(block) * static_cast<size_t>(panel_rows), blocks, expanded);
-      }
-      for (int64_t group = first_row / q.tile; group * q.tile < last_row; ++group) {
-        format.tile[q.group_tokens(group) - 1](expanded, blocks, q.at(group, block),
-                                               acc + (group * q.tile - first_row) * panel_rows, block > 0);
-      }
+  auto* expanded = reinterpret_cast<uint8_t*>(slice);
+  for (int64_t block = 0; block < q.blocks; block += kSliceBlocks) {
+    const int64_t blocks = std::min(kSliceBlocks, q.blocks - block);
+    if (q.blocks > kSliceBlocks || fresh) {
+      format.expand(packed + format.packed_bytes_per_row(block) * static_cast<size_t>(panel_rows), blocks, expanded);
+    }
+    for (int64_t group = first_row / q.tile; group * q.tile < last_row; ++group) {
+      format.tile[q.group_tokens(group) - 1](expanded, blocks, q.at(group, block),
+                                             acc + (group * q.tile - first_row) * panel_rows, block > 0);
     }
   }
-  if (q.terms == 2) {  // hi += lo
-    kernels_.store(acc + panel_rows, 2 * panel_rows, nullptr, last - first, panel_rows, acc, 2 * panel_rows, true);
-  }
+  if (q.terms == 2) join_terms(acc, last - first);
+}
+
+// hi += lo
+void CpuOps::join_terms(float* acc, int64_t tokens) const noexcept {
+  const int panel_rows = kernels_.panel_rows;
+  kernels_.store(acc + panel_rows, 2 * panel_rows, nullptr, tokens, panel_rows, acc, 2 * panel_rows, true);
+}
+
+void CpuOps::stream_panels(const Product& p, const PanelGroup& group) const noexcept {
+  const QuantizedRows& q = *p.quantized;
+  p.w->int_format->gemv[q.rows - 1](group.panel, group.acc, group.count, q.blocks, q.data);
+  for (int i = 0; i < group.count && q.terms == 2; ++i) join_terms(group.acc[i], p.rows);
 }
 
 void CpuOps::float_panel(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice) {
@@ -174,21 +181,41 @@ void CpuOps::store_panel(const Product& p, int64_t panel, int64_t first, int64_t
                  p.w->rows, p.add);
 }
 
-// One panel on all rows.
-void CpuOps::product_task(const Product& p, int64_t panel, int thread) {
+void CpuOps::product_task(const Product& p, int64_t begin, int64_t end, int thread) {
   std::byte* slice = thread_scratch(thread);
+  if (p.streams_panels()) {
+    auto* results = reinterpret_cast<float*>(slice);
+    for (int64_t panel = begin; panel < end; panel += kMaxGemvPanels) {
+      PanelGroup group;
+      for (; group.count < std::min<int64_t>(kMaxGemvPanels, end - panel); ++group.count) {
+        group.panel[group.count] = p.w->panel(panel + group.count);
+        group.acc[group.count] = results + group.count * kMaxGemvTokens * kernels_.panel_rows;
+      }
+      stream_panels(p, group);
+      for (int i = 0; i < group.count; ++i) store_panel(p, panel + i, 0, p.rows, group.acc[i]);
+    }
+    return;
+  }
   auto* acc = reinterpret_cast<float*>(slice + aligned(slice_bytes(*p.w, kernels_.panel_rows)));
   const int64_t block = token_block(p);
-  for (int64_t first = 0; first < p.rows; first += block) {
-    const int64_t last = std::min(first + block, p.rows);
-    panel_product(p, panel, first, last, acc, slice, first == 0);
-    store_panel(p, panel, first, last, acc);
+  for (int64_t panel = begin; panel < end; ++panel) {
+    for (int64_t first = 0; first < p.rows; first += block) {
+      const int64_t last = std::min(first + block, p.rows);
+      panel_product(p, panel, first, last, acc, slice, first == 0);
+      store_panel(p, panel, first, last, acc);
+    }
   }
+}
+
+int64_t CpuOps::stream_chunk(int64_t total) const noexcept {
+  const int64_t chunk = total / (8 * pool_.size());
+  if (chunk >= kMaxGemvPanels) return chunk / kMaxGemvPanels * kMaxGemvPanels;
+  return total >= 2 * kMaxGemvPanels * pool_.size() ? kMaxGemvPanels : std::max<int64_t>(1, chunk);
 }
 
 CpuOps::ProductTasks CpuOps::product_tasks(std::span<const Product> products) const noexcept {
   const int panel_rows = kernels_.panel_rows;
-  size_t scratch = 0;
+  size_t scratch = streamed_results();
   int64_t total = 0;
   bool streams = true;
   for (const Product& p : products) {
@@ -205,7 +232,7 @@ void CpuOps::run_products(std::span<const Product> products) {
   need_scratch(tasks.scratch);
   each_task(
       pool_, products.size(), tasks.chunk, [&](size_t i) { return products[i].w->panels(kernels_.panel_rows); },
-      [&](size_t i, int64_t panel, int thread) { product_task(products[i], panel, thread); });
+      [&](size_t i, int64_t begin, int64_t end, int thread) { product_task(products[i], begin, end, thread); });
 }
 
 Tensor CpuOps::linear(const Linear& w, Tensor x, Into into) {
@@ -301,15 +328,18 @@ void CpuOps::fused_gated(std::span<const GatedJob> jobs, Activation act, std::sp
   }
   const int panels = 2 * 32 / kernels_.panel_rows;
   const ProductTasks last = product_tasks(then);
-  need_scratch(std::max(static_cast<size_t>(panels) * (room.slice + room.results) + room.numbers, last.scratch));
+  need_scratch(std::max({static_cast<size_t>(panels) * (room.slice + room.results) + room.numbers,
+                         streamed_results() + room.numbers, last.scratch}));
   const auto units = [&](size_t j) { return jobs[j].hidden->blocks; };
-  const auto unit_task = [&](size_t j, int64_t unit, int thread) {
-    gated_unit(jobs[j], unit, act, room, thread_scratch(thread));
+  const auto unit_task = [&](size_t j, int64_t begin, int64_t end, int thread) {
+    gated_units(jobs[j], begin, end, act, room, thread_scratch(thread));
   };
   TaskList hidden(jobs.size(), streams ? stream_chunk(total) : 1, units, unit_task);
   if (then.empty()) return hidden.run(pool_);
   const auto panels_of = [&](size_t i) { return then[i].w->panels(kernels_.panel_rows); };
-  const auto panel_task = [&](size_t i, int64_t panel, int thread) { product_task(then[i], panel, thread); };
+  const auto panel_task = [&](size_t i, int64_t begin, int64_t end, int thread) {
+    product_task(then[i], begin, end, thread);
+  };
   TaskList results(then.size(), last.chunk, panels_of, panel_task);
   pool_.run([&](int thread) {
     hidden.work(thread);
@@ -319,37 +349,69 @@ void CpuOps::fused_gated(std::span<const GatedJob> jobs, Activation act, std::sp
 }
 
 // A unit is 32 hidden numbers, one block of the rows that `down` reads: as many panels of gate and of up as that takes.
-void CpuOps::gated_unit(const GatedJob& job, int64_t unit, Activation act, const GatedRoom& room, std::byte* scratch) {
-  const int panel_rows = kernels_.panel_rows;
-  const int parts = 32 / panel_rows, terms = job.gate.terms();
-  const QuantizedRows& hidden = *job.hidden;
-  // Blocks of tokens end at group borders of the input and of the hidden rows: both tiles divide 12.
-  const int64_t rows = job.gate.rows, block = std::min(token_block(job.gate), token_block(job.up));
-  const int64_t stride = panel_rows * terms;
-  const auto slice_of = [&](int i) { return scratch + static_cast<size_t>(i) * (room.slice + room.results); };
-  const auto result_of = [&](int i) { return reinterpret_cast<float*>(slice_of(i) + room.slice); };
-  auto* numbers = reinterpret_cast<float*>(slice_of(2 * parts));  // [token][32]
-  const auto activate = activation(act);
-  for (int64_t first = 0; first < rows; first += block) {
-    const int64_t last = std::min(first + block, rows);
-    for (int i = 0; i < 2 * parts; ++i) {
-      const Product& p = i % 2 == 0 ? job.gate : job.up;
-      const int64_t panel = unit * parts + i / 2;
-      panel_product(p, panel, first, last, result_of(i), slice_of(i), first == 0);
-      if (p.bias != nullptr) {
-        kernels_.store(result_of(i), stride, p.bias + panel * panel_rows, last - first, panel_rows, result_of(i),
-                       stride, false);
+void CpuOps::gated_units(const GatedJob& job, int64_t begin, int64_t end, Activation act, const GatedRoom& room,
+                         std::byte* scratch) {
+  const Product &gate = job.gate, &up = job.up;
+  const int parts = 32 / kernels_.panel_rows, panels = 2 * parts;
+  const auto product_of = [&](int i) -> const Product& { return i % 2 == 0 ? gate : up; };
+  float* results[kMaxGatedPanels];
+  if (gate.streams_panels() && up.streams_panels() && gate.w->int_format == up.w->int_format &&
+      gate.quantized == up.quantized) {
+    const int together = std::max(1, kMaxGemvPanels / panels);
+    auto* numbers = reinterpret_cast<float*>(scratch + streamed_results());
+    for (int i = 0; i < together * panels; ++i)
+      results[i] = reinterpret_cast<float*>(scratch) + i * kMaxGemvTokens * kernels_.panel_rows;
+    for (int64_t unit = begin; unit < end; unit += together) {
+      const int units = static_cast<int>(std::min<int64_t>(together, end - unit));
+      PanelGroup group;
+      for (int i = 0; i < units * panels; ++i) {
+        group.panel[group.count] = product_of(i).w->panel(unit * parts + i / 2);
+        group.acc[group.count++] = results[i];
+        if (group.count < kMaxGemvPanels && i + 1 < units * panels) continue;
+        stream_panels(gate, group);
+        group.count = 0;
       }
+      for (int u = 0; u < units; ++u)
+        finish_gated_unit(job, unit + u, 0, gate.rows, act, results + u * panels, numbers);
     }
-    for (int part = 0; part < parts; ++part) {
-      activate(result_of(2 * part), result_of(2 * part + 1), stride, last - first, panel_rows,
-               numbers + part * panel_rows, 32);
+    return;
+  }
+  const auto slice_of = [&](int i) { return scratch + static_cast<size_t>(i) * (room.slice + room.results); };
+  for (int i = 0; i < panels; ++i) results[i] = reinterpret_cast<float*>(slice_of(i) + room.slice);
+  auto* numbers = reinterpret_cast<float*>(slice_of(panels));
+  // Blocks of tokens end at group borders of the input and of the hidden rows: both tiles divide 12.
+  const int64_t block = std::min(token_block(gate), token_block(up));
+  for (int64_t unit = begin; unit < end; ++unit) {
+    for (int64_t first = 0; first < gate.rows; first += block) {
+      const int64_t last = std::min(first + block, gate.rows);
+      for (int i = 0; i < panels; ++i)
+        panel_product(product_of(i), unit * parts + i / 2, first, last, results[i], slice_of(i), first == 0);
+      finish_gated_unit(job, unit, first, last, act, results, numbers);
     }
-    const int64_t last_row = last * hidden.terms;
-    for (int64_t group = first * hidden.terms / hidden.tile; group * hidden.tile < last_row; ++group) {
-      kernels_.quantize(numbers + (group * hidden.tile / hidden.terms - first) * 32, 32,
-                        hidden.group_tokens(group) / hidden.terms, hidden.terms, 1, hidden.at(group, unit));
+  }
+}
+
+void CpuOps::finish_gated_unit(const GatedJob& job, int64_t unit, int64_t first, int64_t last, Activation act,
+                               float* const* results, float* numbers) {
+  const int panel_rows = kernels_.panel_rows;
+  const int parts = 32 / panel_rows;
+  const int64_t stride = panel_rows * job.gate.terms();
+  const auto activate = activation(act);
+  for (int part = 0; part < parts; ++part) {
+    for (const Product* p : {&job.gate, &job.up}) {
+      if (p->bias == nullptr) continue;
+      float* result = results[2 * part + (p == &job.up)];
+      kernels_.store(result, stride, p->bias + (unit * parts + part) * panel_rows, last - first, panel_rows, result,
+                     stride, false);
     }
+    activate(results[2 * part], results[2 * part + 1], stride, last - first, panel_rows, numbers + part * panel_rows,
+             32);
+  }
+  const QuantizedRows& hidden = *job.hidden;
+  const int64_t last_row = last * hidden.terms;
+  for (int64_t group = first * hidden.terms / hidden.tile; group * hidden.tile < last_row; ++group) {
+    kernels_.quantize(numbers + (group * hidden.tile / hidden.terms - first) * 32, 32,
+                      hidden.group_tokens(group) / hidden.terms, hidden.terms, 1, hidden.at(group, unit));
   }
 }
 

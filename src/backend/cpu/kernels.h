@@ -21,6 +21,7 @@
 namespace ingle::cpu {
 
 constexpr int kMaxGemvTokens = 4;  // up to here a product streams the packed weights; above, a panel is expanded first
+constexpr int kMaxGemvPanels = 4;  // that a caller gives to a gemv at once
 constexpr int kMaxTileTokens = 6;
 constexpr int64_t kActivationBytes = 52;  // per token and block of 32
 
@@ -34,8 +35,10 @@ struct IntFormat {
   // Packs `blocks` blocks, whole units, of panel_rows rows (nullptr: a row of zeros); each pointer stands at that row's
   // first block.
   void (*pack)(const uint8_t* const* rows, int64_t blocks, uint8_t* panel) noexcept;
-  // acc[y][panel_rows] of one panel and one group of y tokens, y = index + 1.
-  void (*gemv[kMaxGemvTokens])(const uint8_t* panel, int64_t blocks, const uint8_t* x, float* acc) noexcept;
+  // acc[y][panel_rows] of each of `count` panels and one group of y tokens, y = index + 1. Panels are read side by side
+  // where that is faster (kGemvPanels in simd/): a processor fetches further ahead in several pages than in one.
+  void (*gemv[kMaxGemvTokens])(const uint8_t* const* panels, float* const* acc, int count, int64_t blocks,
+                               const uint8_t* x) noexcept;
   // One byte per weight and float scales, in the layout the tiles read; panel_rows * expanded_bytes_per_row a block.
   void (*expand)(const uint8_t* panel, int64_t blocks, uint8_t* expanded) noexcept;
   size_t expanded_bytes_per_row;

@@ -9,8 +9,8 @@
 
 namespace ingle::cpu {
 
-// body(job, task of the job, thread) for every task of every job; job j has count(j) of them, which must be quick to
-// say. A thread takes `chunk` of the list at a time.
+// body(job, begin, end, thread) until every task of every job was in one of these ranges; job j has tasks 0 to
+// count(j), which must be quick to say. A thread takes `chunk` of the list at a time.
 template <class Count, class Body>
 class TaskList {
  public:
@@ -22,9 +22,11 @@ class TaskList {
     size_t job = 0;
     int64_t job_begin = 0, begin, end;  // what a thread gets rises: it looks for the job from where it is
     while (tasks_.next(begin, end)) {
-      for (int64_t task = begin; task < end; ++task) {
-        while (task - job_begin >= count_(job)) job_begin += count_(job++);
-        body_(job, task - job_begin, thread);
+      while (begin < end) {
+        while (begin - job_begin >= count_(job)) job_begin += count_(job++);
+        const int64_t last = std::min(end, job_begin + count_(job));
+        body_(job, begin - job_begin, last - job_begin, thread);
+        begin = last;
       }
     }
   }

@@ -37,13 +37,17 @@ static void expand_codes(const uint8_t* panel, int64_t blocks, uint8_t* expanded
 
 // A 256-block at a time, through L1.
 template <class Format, int Y>
-static void gemv_codes(const uint8_t* panel, int64_t blocks, const uint8_t* x, float* acc) noexcept {
+static void gemv_codes(const uint8_t* const* panels, float* const* acc, int count, int64_t blocks,
+                       const uint8_t* x) noexcept {
   constexpr int kChunk = 8;
   alignas(64) uint8_t expanded[kChunk * expanded_bytes_per_row<CodesArithmetic>() * kPanelRows];
-  for (int64_t b = 0; b < blocks; b += kChunk) {
-    const int64_t count = blocks - b < kChunk ? blocks - b : kChunk;
-    expand_codes<Format>(panel + b / Format::kUnitBlocks * Format::kUnitBytesPerRow * kPanelRows, count, expanded);
-    tile_of<CodesArithmetic, Y>()(expanded, count, x + b * kActivationBytes * Y, acc, b > 0);
+  for (int p = 0; p < count; ++p) {
+    for (int64_t b = 0; b < blocks; b += kChunk) {
+      const int64_t chunk = blocks - b < kChunk ? blocks - b : kChunk;
+      const uint8_t* units = panels[p] + b / Format::kUnitBlocks * Format::kUnitBytesPerRow * kPanelRows;
+      expand_codes<Format>(units, chunk, expanded);
+      tile_of<CodesArithmetic, Y>()(expanded, chunk, x + b * kActivationBytes * Y, acc[p], b > 0);
+    }
   }
 }
 

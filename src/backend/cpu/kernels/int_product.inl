@@ -75,55 +75,79 @@ INGLE_INLINE F32 add_part(F32 sum, I32 dot, const PartScale& scale, const BlockS
   return sum;
 }
 
-template <class Format, int Y>
-static void gemv_panel(const uint8_t* panel, int64_t blocks, const uint8_t* x, float* acc) noexcept {
+// P panels side by side, block by block.
+template <class Format, int Y, int P>
+static void gemv_side_by_side(const uint8_t* const* panels, float* const* acc, int64_t blocks,
+                              const uint8_t* x) noexcept {
   using Dot = BlockDot<Format::kBits>;
   constexpr size_t kUnit = static_cast<size_t>(Format::kUnitBytesPerRow) * kPanelRows;
   constexpr int kGroups = 8 / Format::kParts;  // of four k, in a part
-  F32 sum[Y][kPanelVectors];
-#pragma GCC unroll 16
-  for (int y = 0; y < Y; ++y) {
+  const uint8_t* panel[P];
+  F32 sum[P][Y][kPanelVectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < kPanelVectors; ++v) sum[y][v] = zero();
+  for (int p = 0; p < P; ++p) {
+    panel[p] = panels[p];
+#pragma GCC unroll 16
+    for (int y = 0; y < Y; ++y) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kPanelVectors; ++v) sum[p][y][v] = zero();
+    }
   }
-  for (int64_t unit = 0; unit < blocks / Format::kUnitBlocks; ++unit, panel += kUnit) {
+  for (int64_t at = 0; at < blocks / Format::kUnitBlocks * static_cast<int64_t>(kUnit); at += kUnit) {
     for (int index = 0; index < Format::kUnitBlocks; ++index, x += kActivationBytes * Y) {
-      const uint8_t* ahead = panel + static_cast<size_t>(index) * (kUnit / Format::kUnitBlocks) + 2048;
+#pragma GCC unroll 4
+      for (int p = 0; p < P; ++p) {
+        const uint8_t* ahead = panel[p] + at + static_cast<size_t>(index) * (kUnit / Format::kUnitBlocks) + 2048;
 #pragma GCC unroll 16
-      for (size_t line = 0; line < kUnit / Format::kUnitBlocks; line += 64) __builtin_prefetch(ahead + line);
-      Bytes q[8][kPanelVectors];
-      BlockScales<Format> scales;
-      Format::unpack(panel, index, q, scales);
-      const TokenFactors<Format, Y> factors(x);
+        for (size_t line = 0; line < kUnit / Format::kUnitBlocks; line += 64) __builtin_prefetch(ahead + line);
+        Bytes q[8][kPanelVectors];
+        BlockScales<Format> scales;
+        Format::unpack(panel[p] + at, index, q, scales);
+        const TokenFactors<Format, Y> factors(x);
 #pragma GCC unroll 2
-      for (int part = 0; part < Format::kParts; ++part) {
-        const PartScale scale(scales.scale[part]);
+        for (int part = 0; part < Format::kParts; ++part) {
+          const PartScale scale(scales.scale[part]);
 #pragma GCC unroll 16
-        for (int y = 0; y < Y; ++y) {
-          const I32 initial = factors.initial(y, part);
-          Dot dot[kPanelVectors];
+          for (int y = 0; y < Y; ++y) {
+            const I32 initial = factors.initial(y, part);
+            Dot dot[kPanelVectors];
 #pragma GCC unroll 4
-          for (int v = 0; v < kPanelVectors; ++v) dot[v].start(initial);
+            for (int v = 0; v < kPanelVectors; ++v) dot[v].start(initial);
 #pragma GCC unroll 8
-          for (int i = 0; i < kGroups; ++i) {
-            const int g = part * kGroups + i;
-            const Bytes xs = broadcast4(x + activation_place(g, y, Y));
+            for (int i = 0; i < kGroups; ++i) {
+              const int g = part * kGroups + i;
+              const Bytes xs = broadcast4(x + activation_place(g, y, Y));
 #pragma GCC unroll 4
-            for (int v = 0; v < kPanelVectors; ++v) dot[v].step(Dot::prepare(q[g][v]), xs, i);
-          }
+              for (int v = 0; v < kPanelVectors; ++v) dot[v].step(Dot::prepare(q[g][v]), xs, i);
+            }
 #pragma GCC unroll 4
-          for (int v = 0; v < kPanelVectors; ++v) {
-            sum[y][v] = add_part(sum[y][v], dot[v].finish(initial), scale, scales, factors, y, part, v);
+            for (int v = 0; v < kPanelVectors; ++v) {
+              sum[p][y][v] = add_part(sum[p][y][v], dot[v].finish(initial), scale, scales, factors, y, part, v);
+            }
           }
         }
       }
     }
   }
-#pragma GCC unroll 16
-  for (int y = 0; y < Y; ++y) {
 #pragma GCC unroll 4
-    for (int v = 0; v < kPanelVectors; ++v) store(acc + y * kPanelRows + v * kLanes, sum[y][v]);
+  for (int p = 0; p < P; ++p) {
+#pragma GCC unroll 16
+    for (int y = 0; y < Y; ++y) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kPanelVectors; ++v) store(acc[p] + y * kPanelRows + v * kLanes, sum[p][y][v]);
+    }
   }
+}
+
+template <class Format, int Y>
+static void gemv_panels(const uint8_t* const* panels, float* const* acc, int count, int64_t blocks,
+                        const uint8_t* x) noexcept {
+  constexpr int kTogether = Y == 1 ? kGemvPanels : kGemvPanels / 2 + kGemvPanels % 2;  // sums of more need registers
+  int p = 0;
+  for (; p + kTogether <= count; p += kTogether) {
+    gemv_side_by_side<Format, Y, kTogether>(panels + p, acc + p, blocks, x);
+  }
+  for (; p < count; ++p) gemv_side_by_side<Format, Y, 1>(panels + p, acc + p, blocks, x);
 }
 
 template <class Format>
@@ -342,7 +366,7 @@ constexpr IntFormat int_format() {
       .unit_blocks = Format::kUnitBlocks,
       .unit_bytes_per_row = Format::kUnitBytesPerRow,
       .pack = pack_panel<Format>,
-      .gemv = {gemv_panel<Format, 1>, gemv_panel<Format, 2>, gemv_panel<Format, 3>, gemv_panel<Format, 4>},
+      .gemv = {gemv_panels<Format, 1>, gemv_panels<Format, 2>, gemv_panels<Format, 3>, gemv_panels<Format, 4>},
       .expand = expand_panel<Format>,
       .expanded_bytes_per_row = expanded_bytes_per_row<Format>(),
       .tile = {tile_of<A, 1>(), tile_of<A, 2>(), tile_of<A, 3>(), tile_of<A, 4>(), tile_of<A, 5>(), tile_of<A, 6>()}};

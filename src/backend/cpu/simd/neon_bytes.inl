@@ -1,6 +1,7 @@
 // Sixteen bytes, and integer products with the dot product extension: sdot adds four s8 x s8 products a lane. Weights
 // of four and five bits are small enough to be signed bytes as they are. A vector is four k of each of four rows.
 constexpr int kPanelVectors = 4;  // 16 rows: a broadcast activation serves four products
+constexpr int kGemvPanels = 1;
 constexpr bool kByteUnsigned = false;
 constexpr bool kFewBitsAreFaster = false;
 constexpr bool kSumsAreBiased = true;

@@ -11,6 +11,7 @@ struct Bytes {
 };
 constexpr int kLanes = 8;
 constexpr int kPanelVectors = 1;
+constexpr int kGemvPanels = 1;
 constexpr int kTileTokens = 4;
 constexpr bool kByteUnsigned = false;
 constexpr bool kTokenPairs = false;

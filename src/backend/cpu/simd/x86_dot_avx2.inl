@@ -3,6 +3,7 @@
 // 31496); below 64, two (2 x 2 x 63 x 127 = 32004). Eight-bit weights are signed, and the sign is moved to the
 // activation (2 x 128 x 127 fits; -128 does not occur as an activation).
 constexpr int kPanelVectors = 2;
+constexpr int kGemvPanels = 2;  // whose blocks are read in turns: more would not stay in registers
 constexpr int kTileTokens = 4;
 constexpr bool kByteUnsigned = false;
 constexpr bool kTokenPairs = false;

@@ -1,6 +1,7 @@
 // Integer products with AVX-512 VNNI: vpdpbusd adds four u8 x s8 products a lane. Every weight is unsigned; what that
 // costs (128 x sum of x for eight-bit weights) is in the initial accumulator, where it is free.
 constexpr int kPanelVectors = 2;  // 32 rows: a broadcast activation serves two products
+constexpr int kGemvPanels = 4;    // whose blocks are read in turns: 8 float sums of one token
 constexpr int kTileTokens = 6;    // 12 integer and 12 float accumulators, 3 for operands: 27 of 32 registers
 constexpr bool kByteUnsigned = true;
 constexpr bool kTokenPairs = false;

@@ -1,5 +1,6 @@
 // Integer products with AVX-VNNI: as AVX-512 VNNI, on half the width and half the registers.
 constexpr int kPanelVectors = 2;
+constexpr int kGemvPanels = 2;  // whose blocks are read in turns: more would not stay in registers
 constexpr int kTileTokens = 4;
 constexpr bool kByteUnsigned = true;
 constexpr bool kTokenPairs = false;
