@@ -1,6 +1,5 @@
 // tokenizer.json: small files made here. What is refused and how it is named, what the flags do, what decoding gives,
 // and that hostile files and texts cost bounded time.
-#include <chrono>
 
 #include "ingle/error.h"
 #include "tests/text/hf_files.h"
@@ -193,6 +192,7 @@ TEST(TokenizerJsonReader, DecodersGiveWhatTheLibraryGives) {
 }
 
 // One letter, spaces, marks, pairs, digits; a quarter of a megabyte of each. Quadratic work would take minutes.
+// A reader of quadratic time takes hours for these, longer than ctest waits.
 TEST(TokenizerJsonReader, LongRunsTakeLinearTime) {
   const std::string patterns[] = {"a", " ", "\u0301", "a b ", "7", "\n", "\u00e9", "'", "z"};
   HfFile bytes, marks, words, pieces;
@@ -208,7 +208,6 @@ TEST(TokenizerJsonReader, LongRunsTakeLinearTime) {
   pieces.model =
       R"({"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["a", -1], ["aa", -1.5], ["▁", -2], ["▁a", -2.5], ["7", -3]]})";
   pieces.pre_tokenizer = R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always", "split": false})";
-  const auto begin = std::chrono::steady_clock::now();
   for (const HfFile* file : {&bytes, &words, &marks, &pieces}) {
     for (const bool general : {false, true}) {
       const auto tokenizer = read_tokenizer_json(file->json(), {}, {.general_only = general});
@@ -219,7 +218,6 @@ TEST(TokenizerJsonReader, LongRunsTakeLinearTime) {
       }
     }
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
 }
 
 TEST(TokenizerJsonReader, AHundredThousandAddedTokensLoad) {
