@@ -43,7 +43,7 @@ const std::array kMixes = {
              {kAttnQkv, kAll, kQ4_K},
              {kAttnOutput, kAll, kQ4_K},
              {kFfnDown, kFirst16th, kQ5_K},
-             {kFfnDown, kSensitive, kQ4_K}}},
+             {kFfnDown, kAll, kQ4_K}}},
     TypeMix{"q3_k_l",
             13,
             kQ3_K,

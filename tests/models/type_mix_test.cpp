@@ -87,6 +87,13 @@ TEST(TypeMix, OfThreeBitsSparesTheFirstAndLastLayers) {
   EXPECT_EQ(letters(wide, "attn_q", 16, kIQ3_XXS, kIQ3_S), std::string(16, '+'));
 }
 
+TEST(TypeMix, EveryWayDownOfQ3_K_M_HasMoreThanThreeBits) {
+  const auto types = types_of("llama-1b", "q3_k_m");
+  EXPECT_EQ(letters(types, "ffn_down", 16, kQ5_K, kQ4_K), "+---------------");
+  EXPECT_EQ(letters(types, "attn_v", 16, kQ5_K, kQ4_K), "++--------------");
+  EXPECT_EQ(types.at("blk.3.ffn_up.weight"), kQ3_K);
+}
+
 TEST(TypeMix, OnlyExpertsBecomeFp4) {
   const auto types = types_of("qwen3-30b-a3b-slice", "mxfp4_moe");
   EXPECT_EQ(letters(types, "ffn_up_exps", 4, kMXFP4, kQ8_0), "++++");
