@@ -115,6 +115,14 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
   file.commit();
 }
 
+void require_writable(const std::filesystem::path& path) {
+  std::error_code ignored;
+  const auto status = std::filesystem::status(path, ignored);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status))
+    fail(ErrorCode::kInvalidArgument, "{}: exists and is not a regular file", path.string());
+  const AtomicFile uncommitted(path);
+}
+
 std::filesystem::path user_directory(const char* variable, std::string_view fallback) {
   const char* directory = std::getenv(variable);
   if (directory && directory[0] == '/') return std::filesystem::path(directory) / "ingle";

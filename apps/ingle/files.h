@@ -40,6 +40,10 @@ class AtomicFile {
 
 void write_file(const std::filesystem::path& path, std::string_view text);  // by AtomicFile
 
+// For what is written at the end of long work, asked before it: throws what keeps `path` from being written now, and
+// leaves nothing there. Throws Error: kInvalidArgument (it is there and no regular file), kIo.
+void require_writable(const std::filesystem::path& path);
+
 // $NAME/ingle, or ~/FALLBACK/ingle where the variable is unset: XDG's base directories.
 std::filesystem::path user_directory(const char* variable, std::string_view fallback);
 

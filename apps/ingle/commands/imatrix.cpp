@@ -121,6 +121,7 @@ int imatrix(const Arguments& arguments) {
   const std::filesystem::path path = model_path(arguments);
   const std::string source = arguments.given("file") ? arguments.text("file") : "-";
   const std::string target = arguments.text("output");
+  require_writable(target);
   const std::string text = read_text(source);
   Engine engine(engine_options(arguments));
   const Model model = open_model(engine, path, arguments);

@@ -193,7 +193,8 @@ int run_model(const Arguments& arguments) {
   }
   if (arguments.given("load-state") && arguments.given("system"))
     fail(ErrorCode::kInvalidArgument, "--system: the state of --load-state brings its own");
-  // Read before the model is loaded: a bad prompt should not have to wait for it.
+  // Before the model is loaded: what is wrong with files and prompt should not have to wait for it.
+  if (arguments.given("save-state")) require_writable(arguments.text("save-state"));
   const std::optional<std::string> prompt = one_prompt(arguments);
   if (!prompt) {
     for (const std::string_view option : {"raw", "json"})
