@@ -32,7 +32,7 @@ std::span<const ExitCode> exit_codes() noexcept {
       {3, "not found: a file, model, tensor or token that is not there"},
       {4, "invalid file: bytes that are not what they say they are (damaged, truncated, not a model)"},
       {5, "unsupported: well formed, but nothing here implements it"},
-      {6, "out of memory: says how much was wanted"},
+      {6, "out of memory: says how much was wanted where that is known"},
       {7, "input or output failed: no permission, full disk, closed pipe"},
       {130, "interrupted by Ctrl-C"},
   };

@@ -16,12 +16,15 @@
 namespace ingle::app {
 namespace {
 
-std::string read_stream(std::FILE* file, const std::string& name) {
+std::string read_stream(std::FILE* file, const std::string& name, size_t most_bytes) {
   std::string text;
   char buffer[65536];
   for (;;) {
     errno = 0;
     const size_t n = std::fread(buffer, 1, sizeof buffer, file);
+    if (n > most_bytes - text.size())
+      fail(ErrorCode::kInvalidArgument, "{}: more than {} bytes, the most that is read; give a part of it", name,
+           most_bytes);
     text.append(buffer, n);
     if (n > 0) continue;
     if (std::feof(file)) return text;
@@ -33,7 +36,7 @@ std::string read_stream(std::FILE* file, const std::string& name) {
 
 }  // namespace
 
-std::string read_file(const std::filesystem::path& path) {
+std::string read_file(const std::filesystem::path& path, size_t most_bytes) {
   std::FILE* file = std::fopen(path.c_str(), "rbe");
   if (!file) {
     const bool absent = errno == ENOENT || errno == ENOTDIR;
@@ -41,7 +44,7 @@ std::string read_file(const std::filesystem::path& path) {
          absent ? "no such file" : std::strerror(errno));
   }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closer(file, std::fclose);
-  return read_stream(file, path.string());
+  return read_stream(file, path.string(), most_bytes);
 }
 
 void require_utf8(std::string_view text, std::string_view name) {
@@ -50,9 +53,9 @@ void require_utf8(std::string_view text, std::string_view name) {
          name, static_cast<unsigned char>(text[*bad]), *bad);
 }
 
-std::string read_text(const std::string& path) {
+std::string read_text(const std::string& path, size_t most_bytes) {
   const std::string name = path == "-" ? "standard input" : path;
-  std::string text = path == "-" ? read_stream(stdin, name) : read_file(path);
+  std::string text = path == "-" ? read_stream(stdin, name, most_bytes) : read_file(path, most_bytes);
   require_utf8(text, name);
   return text;
 }

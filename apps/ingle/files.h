@@ -9,14 +9,18 @@
 
 namespace ingle::app {
 
-// "-" reads stdin. Throws Error: kNotFound, kIo, kInvalidArgument (not UTF-8: names the byte's offset).
-std::string read_text(const std::string& path);
+// The longest context that can be asked for, full of tokens of sixteen bytes: what a pipe that never ends may cost.
+inline constexpr size_t kMostTextBytes = size_t{1} << 28;
+
+// "-" reads stdin. Throws Error: kNotFound, kIo, kInvalidArgument (more than `most_bytes`, or not UTF-8: names the
+// byte's offset).
+std::string read_text(const std::string& path, size_t most_bytes = kMostTextBytes);
 
 // Throws Error{kInvalidArgument} that names the offset of the first byte that is no UTF-8; `name` says of what.
 void require_utf8(std::string_view text, std::string_view name);
 
-// The bytes of a file. Throws Error: kNotFound, kIo.
-std::string read_file(const std::filesystem::path& path);
+// The bytes of a file. Throws Error: kNotFound, kIo, kInvalidArgument (more than `most_bytes`).
+std::string read_file(const std::filesystem::path& path, size_t most_bytes = kMostTextBytes);
 
 // A file that appears under its name only when it is complete: it is written beside it and renamed by commit(). Without
 // commit() nothing is left. Throws Error{kIo} that names the file.

@@ -6,8 +6,15 @@
 #include "apps/ingle/fail.h"
 
 namespace ingle::app {
+namespace {
+
+constexpr size_t kMostJsonBytes = size_t{1} << 26;  // digits in an array take twelve times their text as values
+
+}  // namespace
 
 boost::json::value parse_json(std::string_view text, std::string_view name) {
+  if (text.size() > kMostJsonBytes)
+    fail(ErrorCode::kInvalidArgument, "{}: {} bytes of JSON, at most {} are read", name, text.size(), kMostJsonBytes);
   boost::json::error_code error;
   boost::json::stream_parser parser;
   const size_t taken = parser.write_some(text.data(), text.size(), error);

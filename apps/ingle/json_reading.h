@@ -6,7 +6,7 @@
 
 namespace ingle::app {
 
-// Throws Error{kInvalidFile}: "NAME: not JSON: ... in line N".
+// Throws Error: kInvalidFile ("NAME: not JSON: ... in line N"), kInvalidArgument (more than 64 MiB).
 boost::json::value parse_json(std::string_view text, std::string_view name);
 
 }  // namespace ingle::app

@@ -53,7 +53,8 @@ int guarded(std::span<const std::string> words) {
   } catch (const Error& error) {
     return report(error.what(), exit_status(error.code()));
   } catch (const std::bad_alloc&) {
-    return report("out of memory", exit_status(ErrorCode::kOutOfMemory));
+    return report("out of memory; a shorter text, a smaller context or a smaller model takes less",
+                  exit_status(ErrorCode::kOutOfMemory));
   } catch (const std::exception& error) {
     return report(fmt::format("internal error: {}", error.what()), exit_status(ErrorCode::kInternal));
   }

@@ -198,6 +198,15 @@ refuses 7 'no-such-directory' generate commands-page "$work/no-such-directory/pa
 touch "$work/folder"
 refuses 7 'folder' generate man "$work/folder/man"
 
+# Input without end, and what memory does not hold
+refuses 2 '/dev/zero: more than 268435456 bytes' template "$work/u.jinja" -f /dev/zero
+if (ulimit -v 300000; "$ingle" --version) > "$work/out" 2> "$work/err"; then
+  (ulimit -v 300000; "$ingle" template "$work/u.jinja" -f /dev/zero) > "$work/out" 2> "$work/err"
+  judge 6 'out of memory; a shorter text' $? 'a limit on memory'
+else
+  skip 'a limit on memory: ingle does not start under it'
+fi
+
 # Embeddings and scores, with a tiny model of random weights
 tiny=$(dirname "$0")/../models/golden/llama_tied.gguf
 refuses 2 'no model' embed -p hi

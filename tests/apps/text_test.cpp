@@ -7,6 +7,7 @@
 #include "apps/ingle/chat/conversation.h"
 #include "apps/ingle/chat/line_joiner.h"
 #include "apps/ingle/files.h"
+#include "apps/ingle/json_reading.h"
 #include "apps/ingle/statistics.h"
 #include "apps/ingle/table.h"
 #include "apps/ingle/terminal.h"
@@ -231,6 +232,31 @@ TEST_F(Files, ATextThatIsNotUtf8NamesTheByte) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
     EXPECT_THAT(error.what(), HasSubstr("byte 0xe9 at offset 3"));
+  }
+}
+
+TEST_F(Files, AFileThatNeverEndsIsReadToTheLimit) {
+  write_file(directory_ / "x", "12345678");
+  EXPECT_EQ(read_text((directory_ / "x").string(), 8), "12345678");
+  for (const std::string& file : {(directory_ / "x").string(), std::string("/dev/zero")}) {
+    try {
+      read_text(file, 7);
+      ADD_FAILURE() << file;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+      EXPECT_EQ(error.what(), file + ": more than 7 bytes, the most that is read; give a part of it");
+    }
+  }
+}
+
+TEST(ParseJson, RefusesMoreThanItsValuesMayTake) {
+  const std::string large(size_t{65} << 20, ' ');
+  try {
+    parse_json(large, "x.json");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_STREQ(error.what(), "x.json: 68157440 bytes of JSON, at most 67108864 are read");
   }
 }
 
