@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <optional>
 
 #include "apps/ingle/fail.h"
 #include "apps/ingle/signals.h"
@@ -45,12 +44,6 @@ std::string read_file(const std::filesystem::path& path, size_t most_bytes) {
   }
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> closer(file, std::fclose);
   return read_stream(file, path.string(), most_bytes);
-}
-
-void require_utf8(std::string_view text, std::string_view name) {
-  if (const std::optional<size_t> bad = find_invalid_utf8(text))
-    fail(ErrorCode::kInvalidArgument, "{}: not UTF-8: byte {:#04x} at offset {}; convert it first, e.g. with iconv",
-         name, static_cast<unsigned char>(text[*bad]), *bad);
 }
 
 std::string read_text(const std::string& path, size_t most_bytes) {

@@ -16,9 +16,6 @@ inline constexpr size_t kMostTextBytes = size_t{1} << 28;
 // byte's offset).
 std::string read_text(const std::string& path, size_t most_bytes = kMostTextBytes);
 
-// Throws Error{kInvalidArgument} that names the offset of the first byte that is no UTF-8; `name` says of what.
-void require_utf8(std::string_view text, std::string_view name);
-
 // The bytes of a file. Throws Error: kNotFound, kIo, kInvalidArgument (more than `most_bytes`).
 std::string read_file(const std::filesystem::path& path, size_t most_bytes = kMostTextBytes);
 

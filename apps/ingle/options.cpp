@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "apps/ingle/fail.h"
+#include "apps/ingle/utf8.h"
 
 namespace ingle::app {
 namespace {
@@ -130,6 +131,7 @@ void check_value(const Option& option, std::string_view shown, std::string_view 
       }
       break;
     case ValueKind::kText:
+      require_utf8(value, shown);
       break;
     case ValueKind::kFile:
     case ValueKind::kDirectory:

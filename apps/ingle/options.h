@@ -20,8 +20,8 @@ enum class ValueKind {
   kInteger,    // within [least, most]
   kReal,       // within [least, most]
   kIntegers,   // "128,512": each within [least, most]
-  kText,       // anything
-  kFile,       // a path; completed as one
+  kText,       // UTF-8
+  kFile,       // a path, of any bytes; completed as one
   kDirectory,  // a path; completed as one
   kChoice,     // one of `choices`
 };

@@ -102,10 +102,8 @@ std::filesystem::path model_path(const Arguments& arguments) {
 std::string given_text(const Arguments& arguments) {
   if (arguments.given("prompt") && arguments.given("file"))
     fail(ErrorCode::kInvalidArgument, "-p and -f: give one of them");
-  if (!arguments.given("prompt")) return read_text(arguments.given("file") ? arguments.text("file") : "-");
-  std::string text = arguments.text("prompt");
-  require_utf8(text, "-p");
-  return text;
+  if (arguments.given("prompt")) return arguments.text("prompt");
+  return read_text(arguments.given("file") ? arguments.text("file") : "-");
 }
 
 namespace {

@@ -1,5 +1,7 @@
 #include "apps/ingle/utf8.h"
 
+#include "apps/ingle/fail.h"
+
 namespace ingle::app {
 
 Utf8Character first_character(std::string_view text) noexcept {
@@ -25,6 +27,12 @@ std::optional<size_t> find_invalid_utf8(std::string_view text) noexcept {
     at += c.length;
   }
   return std::nullopt;
+}
+
+void require_utf8(std::string_view text, std::string_view name) {
+  if (const std::optional<size_t> bad = find_invalid_utf8(text))
+    fail(ErrorCode::kInvalidArgument, "{}: not UTF-8: byte {:#04x} at offset {}; convert it first, e.g. with iconv",
+         name, static_cast<unsigned char>(text[*bad]), *bad);
 }
 
 std::string to_valid_utf8(std::string_view text) {

@@ -226,7 +226,7 @@ refuses 2 'at least 2 are needed' score "$tiny" -p h
 refuses 2 'the text has 16 tokens, the context holds 8; --ctx-size 16 ' score "$tiny" -c 8 -p 'aaaaaaaaaaaaaaaa'
 printf 'abc\377def' > "$work/latin"
 refuses 2 'not UTF-8: byte 0xff at offset 3' score "$tiny" -f "$work/latin"
-refuses 2 '-p 1: not UTF-8' embed "$tiny" -p "$(cat "$work/latin")" -p x
+refuses 2 '-p: not UTF-8: byte 0xff at offset 3' embed "$tiny" -p "$(cat "$work/latin")" -p x
 gives '^2  *a bee  *[-0-9.]*  1.0000  1.0000$' embed "$tiny" -p 'a cat' -p 'a bee' -p 'a bee' --similarity
 gives '"pooling":"last","normalized":true' embed "$tiny" -p 'a cat' --json
 gives '"rows":{"computed":[0-9]*,"skipped":[1-9]' embed "$tiny" -p 'a cat' --json

@@ -1,6 +1,7 @@
 // The option table and the parser that reads it.
 #include "apps/ingle/options.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -102,6 +103,26 @@ TEST(Options, AValueOutOfRangeNamesTheRange) {
   EXPECT_THAT(complaint({"--temp", "nan"}), HasSubstr("is not a number"));
   EXPECT_THAT(complaint({"--temp", "inf"}), HasSubstr("is out of range"));
   EXPECT_THAT(complaint({"-c", "99999999999999999999"}), HasSubstr("is not an integer"));
+}
+
+// What a model reads, and what is compared with what it writes, is UTF-8; names of files are any bytes.
+TEST(Options, ATextOfAnyCommandIsUtf8) {
+  int texts = 0;
+  for (const Command& command : commands())
+    for (const OptionGroup* group : command.syntax.groups)
+      for (const Option& option : group->options) {
+        if (option.kind != ValueKind::kText) continue;
+        ++texts;
+        const std::string typed = fmt::format("--{}", option.name);
+        EXPECT_EQ(complaint(command.syntax, {typed, "a\xff"}),
+                  typed + ": not UTF-8: byte 0xff at offset 1; convert it first, e.g. with iconv")
+            << command.syntax.name;
+      }
+  EXPECT_GT(texts, 20);
+  for (const char* file : {"--file", "--lora", "--lora-scaled"})
+    EXPECT_EQ(complaint({file, "a\xff:1"}), "(none)") << file;
+  Arguments arguments = parse_run({});
+  EXPECT_THROW(arguments.set("stop", "\xff"), Error);  // /set in a chat
 }
 
 TEST(Options, AMissingValueSaysSoInsteadOfTakingTheNextOption) {

@@ -8,7 +8,6 @@
 #include "apps/ingle/embed/texts.h"
 #include "apps/ingle/exit_code.h"
 #include "apps/ingle/fail.h"
-#include "apps/ingle/files.h"
 #include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/progress.h"
@@ -107,7 +106,6 @@ int rerank(const Arguments& arguments) {
   const std::filesystem::path path = model_path(arguments);
   const std::string query = arguments.text("query");
   if (query.empty()) fail(ErrorCode::kInvalidArgument, "no question; give -q TEXT");
-  require_utf8(query, "-q");
   const std::vector<PlacedText> texts = given_texts(arguments);
 
   Engine engine(engine_options(arguments));

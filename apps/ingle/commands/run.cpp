@@ -59,7 +59,6 @@ std::optional<std::string> one_prompt(const Arguments& arguments) {
   const bool goes_on = arguments.flag("raw") && arguments.given("load-state");
   if (!prompt && !file && stdin_is_terminal()) return goes_on ? std::optional<std::string>("") : std::nullopt;
   std::string text = arguments.text("prompt");
-  require_utf8(text, "-p");
   if (!prompt || file) {
     std::string read = read_text(file ? arguments.text("file") : "-");
     if (read.ends_with('\n')) read.pop_back();  // the end of the last line is no part of what is said

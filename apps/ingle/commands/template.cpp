@@ -98,11 +98,8 @@ ChatRequest read_request(const Arguments& arguments) {
       fail(ErrorCode::kInvalidArgument, "-f has the whole conversation; leave out -p and --system");
     read_conversation(arguments.text("file"), request);
   } else {
-    for (const char* option : {"system", "prompt"}) {
-      if (!arguments.given(option)) continue;
-      require_utf8(arguments.text(option), option);
-      request.messages.push_back({option == std::string_view("prompt") ? "user" : "system", arguments.text(option)});
-    }
+    if (arguments.given("system")) request.messages.push_back({"system", arguments.text("system")});
+    if (arguments.given("prompt")) request.messages.push_back({"user", arguments.text("prompt")});
   }
   if (arguments.given("tools")) {
     const std::string file = arguments.text("tools");
@@ -114,7 +111,6 @@ ChatRequest read_request(const Arguments& arguments) {
     const size_t equals = argument.find('=');
     if (equals == argument.npos || equals == 0)
       fail(ErrorCode::kInvalidArgument, "--arg: '{}' is not NAME=VALUE", printable(argument));
-    require_utf8(argument, "--arg");
     const std::string value = argument.substr(equals + 1);
     json::error_code error;
     json::parse(value, error);

@@ -12,7 +12,6 @@ std::vector<PlacedText> from_prompts(const std::vector<std::string>& prompts) {
   std::vector<PlacedText> texts;
   for (size_t i = 0; i < prompts.size(); ++i) {
     const std::string place = prompts.size() == 1 ? "-p" : fmt::format("-p {}", i + 1);
-    require_utf8(prompts[i], place);
     texts.push_back({prompts[i], place});
   }
   return texts;
