@@ -1,7 +1,9 @@
-// What commands refuse before they begin: outputs that cannot be written.
+// What commands refuse before they begin, outputs that cannot be written and options that contradict each other; and
+// options that change one another's meaning.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/json.hpp>
 #include <filesystem>
 
 #include "apps/ingle/exit_code.h"
@@ -54,6 +56,33 @@ TEST_F(CommandChecks, AskingWhetherAFileCanBeWrittenLeavesEverythingAsItWas) {
   require_writable(path("new"));
   EXPECT_EQ(read_file(path("old")), "old");
   EXPECT_FALSE(std::filesystem::exists(path("new")));
+}
+
+TEST_F(CommandChecks, JsonIsJsonWhicheverPartIsAskedFor) {
+  const auto json = [&](const char* command, std::vector<std::string> words) {
+    words.emplace_back("--json");
+    const test::CommandRun run = test::run_command(command, words);
+    EXPECT_EQ(run.error, "") << command;
+    return boost::json::parse(run.out).as_object();
+  };
+  EXPECT_EQ(json("tokenize", {model(), "-p", "ab", "--count"}), (boost::json::object{{"count", 2}, {"bytes", 2}}));
+  EXPECT_EQ(json("tokenize", {model(), "-p", "ab", "--ids"}),
+            (boost::json::object{{"count", 2}, {"bytes", 2}, {"ids", {'a', 'b'}}}));
+  EXPECT_EQ(json("template", {model(), "--source"}), (boost::json::object{{"source", test::kThinkingTemplate}}));
+  const boost::json::object ids = json("template", {model(), "-p", "a", "--ids"});
+  EXPECT_EQ(ids.at("count"), ids.at("ids").as_array().size());
+  EXPECT_GT(ids.at("count").as_int64(), 5);
+  EXPECT_GT(json("quantize", {"--list"}).at("types").as_array().size(), 20u);
+  EXPECT_GT(json("convert", {"--list"}).at("models").as_array().size(), 20u);
+}
+
+TEST_F(CommandChecks, FormsOfOutputThatContradictEachOtherAreRefused) {
+  EXPECT_EQ(test::run_command("bench", {model(), "--json", "-o", "csv"}).error,
+            "--json and -o csv contradict each other");
+  EXPECT_EQ(test::run_command("tokenize", {model(), "-p", "a", "--ids", "--count"}).error,
+            "--ids and --count: give one of them");
+  EXPECT_EQ(test::run_command("template", {model(), "-p", "a", "--ids", "--source"}).error,
+            "--features, --source and --ids: give one of them");
 }
 
 }  // namespace

@@ -182,6 +182,15 @@ std::vector<bool> rows_of(const Arguments& arguments) {  // SessionOptions::ever
   return {rows == "all"};
 }
 
+// --output, and --json, which is short for one of its values.
+std::string format_of(const Arguments& arguments) {
+  const std::string format = arguments.text("output");
+  if (!arguments.flag("json")) return format;
+  if (arguments.typed("output") && format != "json")
+    fail(ErrorCode::kInvalidArgument, "--json and -o {} contradict each other", format);
+  return "json";
+}
+
 std::string date_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm utc{};
@@ -194,7 +203,7 @@ int run_bench(const Arguments& arguments) {
   const std::vector<BenchTest> tests = tests_of(arguments);
   const bool synthetic = wants_shape(arguments);
   const std::filesystem::path path = synthetic ? std::filesystem::path() : model_path(arguments);
-  const std::string format = arguments.flag("json") ? "json" : arguments.text("output");
+  const std::string format = format_of(arguments);
   std::vector<int64_t> thread_counts = arguments.integers("threads");
   if (thread_counts.empty()) thread_counts = {0};
 

@@ -70,7 +70,12 @@ void print(const ConvertReport& report, bool with_tensors) {
 
 int convert(const Arguments& arguments) {
   if (arguments.flag("list")) {
-    for (const std::string& name : convertible_models()) put("{}\n", name);
+    const std::vector<std::string> names = convertible_models();
+    if (arguments.flag("json")) {
+      put("{}\n", json_text(boost::json::object{{"models", boost::json::value_from(names)}}));
+    } else {
+      put("{}\n", fmt::join(names, "\n"));
+    }
     return kSuccess;
   }
   const bool dry_run = arguments.flag("dry-run");

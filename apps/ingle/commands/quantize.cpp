@@ -138,7 +138,12 @@ Divergences measure_divergence(const Arguments& arguments, const std::filesystem
 
 int quantize(const Arguments& arguments) {
   if (arguments.flag("list")) {
-    for (const std::string& name : encodable_types()) put("{}\n", name);
+    const std::vector<std::string> names = encodable_types();
+    if (arguments.flag("json")) {
+      put("{}\n", json_text(boost::json::object{{"types", boost::json::value_from(names)}}));
+    } else {
+      put("{}\n", fmt::join(names, "\n"));
+    }
     return kSuccess;
   }
   const std::optional<std::string> source = arguments.positional(0), target = arguments.positional(1);

@@ -197,6 +197,9 @@ void print_rendering(const PromptTemplate& prompt_template, const ChatRequest& r
 }
 
 int render_template(const Arguments& arguments) {
+  const bool as_json = arguments.flag("json"), source_alone = arguments.flag("source"), ids = arguments.flag("ids");
+  if (source_alone + ids + arguments.flag("features") > 1)
+    fail(ErrorCode::kInvalidArgument, "--features, --source and --ids: give one of them");
   const std::filesystem::path path = model_path(arguments);
   ChatRequest request = read_request(arguments);
   const bool conversation = !request.messages.empty() || !request.messages_json.empty();
@@ -205,19 +208,29 @@ int render_template(const Arguments& arguments) {
   const PromptTemplate prompt_template =
       explaining(source.text, [&] { return PromptTemplate(source.text, source.special_tokens); });
 
-  if (arguments.flag("source")) {
-    write_stdout(prompt_template.source() + (prompt_template.source().ends_with('\n') ? "" : "\n"));
+  if (source_alone) {
+    const std::string& text = prompt_template.source();
+    if (as_json) {
+      put("{}\n", json_text(json::object{{"source", to_valid_utf8(text)}}));
+    } else {
+      write_stdout(text + (text.ends_with('\n') ? "" : "\n"));
+    }
   } else if (arguments.flag("features") || !conversation) {
-    print_features(prompt_template.features(), arguments.flag("json"));
-    if (!source.names.empty() && !arguments.flag("json"))
+    print_features(prompt_template.features(), as_json);
+    if (!source.names.empty() && !as_json)
       put("further templates in the file (--variant): {}\n", fmt::join(source.names, ", "));
-  } else if (arguments.flag("ids")) {
+  } else if (ids) {
     if (arguments.given("variant")) fail(ErrorCode::kInvalidArgument, "--ids: only with the file's default template");
     Engine engine({.isa = "", .log = log_to_stderr(arguments)});
     const Model model = open_model(engine, path, arguments, true);
-    put("{}\n", fmt::join(explaining(source.text, [&] { return model.tokenize_chat(request); }), " "));
+    const std::vector<TokenId> tokens = explaining(source.text, [&] { return model.tokenize_chat(request); });
+    if (as_json) {
+      put("{}\n", json_text(json::object{{"count", tokens.size()}, {"ids", json::value_from(tokens)}}));
+    } else {
+      put("{}\n", fmt::join(tokens, " "));
+    }
   } else {
-    explaining(prompt_template.source(), [&] { print_rendering(prompt_template, request, arguments.flag("json")); });
+    explaining(prompt_template.source(), [&] { print_rendering(prompt_template, request, as_json); });
   }
   return kSuccess;
 }

@@ -3,6 +3,7 @@
 
 #include "apps/ingle/commands.h"
 #include "apps/ingle/exit_code.h"
+#include "apps/ingle/fail.h"
 #include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/setup.h"
@@ -50,16 +51,25 @@ class Output {
   std::string text_;
 };
 
-void print_ids(const std::vector<TokenId>& ids) {
+// What every JSON object begins with.
+std::string json_beginning(std::string_view text, size_t count) {
+  return fmt::format(R"({{"count":{},"bytes":{})", count, text.size());
+}
+
+void print_ids(std::string_view text, const std::vector<TokenId>& ids, bool as_json) {
   Output out;
-  for (size_t i = 0; i < ids.size(); ++i) out.put("{}{}", i > 0 ? " " : "", ids[i]);
-  out.put("\n");
+  if (as_json) out.put(R"({},"ids":[)", json_beginning(text, ids.size()));
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (i > 0) out.put("{}", as_json ? ',' : ' ');
+    out.put("{}", ids[i]);
+  }
+  out.put("{}\n", as_json ? "]}" : "");
   out.flush();
 }
 
 void print_json(const TokenizerFile& tokenizer, std::string_view text, const std::vector<TextToken>& tokens) {
   Output out;
-  out.put(R"({{"count":{},"bytes":{},"tokens":[)", tokens.size(), text.size());
+  out.put(R"({},"tokens":[)", json_beginning(text, tokens.size()));
   for (size_t i = 0; i < tokens.size(); ++i) {
     boost::json::object token = token_json(tokenizer, tokens[i].id);
     token["begin"] = tokens[i].begin;
@@ -90,6 +100,9 @@ void print_table(const TokenizerFile& tokenizer, std::string_view text, const st
 }
 
 int tokenize_text(const Arguments& arguments) {
+  const bool json = arguments.flag("json");
+  if (arguments.flag("ids") && arguments.flag("count"))
+    fail(ErrorCode::kInvalidArgument, "--ids and --count: give one of them");
   const std::filesystem::path path = model_path(arguments);
   const std::string text = given_text(arguments);
   const TokenizerFile tokenizer =
@@ -97,12 +110,12 @@ int tokenize_text(const Arguments& arguments) {
   const TokenizeOptions options{.add_special = !arguments.flag("no-bos"), .parse_special = arguments.flag("special")};
   const std::vector<TokenId> ids = tokenizer.tokenize(text, options);
   if (arguments.flag("count")) {
-    put("{}\n", ids.size());
+    put("{}\n", json ? json_beginning(text, ids.size()) + "}" : std::to_string(ids.size()));
   } else if (arguments.flag("ids")) {
-    print_ids(ids);
+    print_ids(text, ids, json);
   } else {
     const std::vector<TextToken> tokens = tokenizer.locate(text, options, ids);
-    (arguments.flag("json") ? print_json : print_table)(tokenizer, text, tokens);
+    (json ? print_json : print_table)(tokenizer, text, tokens);
   }
   return kSuccess;
 }
