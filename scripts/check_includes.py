@@ -15,7 +15,7 @@ SOURCE_FOLDERS = {
     "base": [],
     "quant": [],
     "tensor": ["quant"],
-    "gguf": ["quant", "tensor"],
+    "gguf": ["quant", "tensor", "ingle/input_files.h"],
     "text": ["ingle/answer.h"],  # plain data, and the parser behind it
     "convert": ["quant", "tensor", "gguf", "text"],
     "batch": ["quant", "tensor"],  # quant: a cache's type is a block format

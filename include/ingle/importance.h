@@ -50,7 +50,7 @@ class ImportanceCollector {
   std::vector<TensorImportance> tensors() const;  // of which something is known, by name
 
   // The GGUF file of general.type "imatrix" that other programs know too. `text`: what was read, by name. Throws
-  // Error{kIo}.
+  // Error: kIo, kInvalidArgument (the target is a file of the model).
   void write(const std::filesystem::path& target, const std::string& text) const;
 
  private:

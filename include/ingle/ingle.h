@@ -8,6 +8,7 @@
 #include "ingle/error.h"
 #include "ingle/generate.h"
 #include "ingle/importance.h"
+#include "ingle/input_files.h"
 #include "ingle/inspect.h"
 #include "ingle/model.h"
 #include "ingle/prompt_template.h"

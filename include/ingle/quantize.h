@@ -19,6 +19,7 @@ struct QuantizeOptions {
   // that matches counts. {"attn_v", "q8_0"}, ...
   std::vector<std::pair<std::string, std::string>> overrides;
   std::filesystem::path importance;               // a GGUF file of `ingle imatrix`; empty: none
+  std::vector<std::filesystem::path> keep = {};   // what else is read: files that may not be replaced
   uint64_t max_shard_bytes = 0;                   // 0: one file
   int threads = 0;                                // 0: one per processor
   std::function<bool(double fraction)> progress;  // 0..1 while writing; returning false cancels
@@ -42,7 +43,7 @@ struct QuantizeReport {
 
 // Norms, biases, routers and other small things stay as they are. Metadata is kept, but for what tells the type. Takes
 // the memory of a few rows of a tensor. Throws Error: what opening a file throws; kInvalidArgument (a type, an
-// expression, the source as its own target), kInvalidFile (importance of another model: names the tensor and the
+// expression, a file that is read as target), kInvalidFile (importance of another model: names the tensor and the
 // numbers), kIo, kCancelled; then no file is left.
 QuantizeReport quantize_file(const std::filesystem::path& source, const std::filesystem::path& target,
                              const QuantizeOptions& options = {});

@@ -160,8 +160,9 @@ class Session {
   void set_tap(std::vector<int> layers, std::function<void(const TappedRows&)> take);
 
   // Keeps a sequence in a file: its tokens, its cache, and `attachment`, which is the caller's own. The file appears
-  // complete or not at all. What a sampler remembers is not in it: its history is the tokens, its random numbers are
-  // the caller's. Throws Error: kIo (names the file: full disk, permission), kInvalidArgument (no such sequence).
+  // complete or not at all. What a sampler remembers is not in it: its history is the
+  // tokens, its random numbers are the caller's. Throws Error: kIo (names the file: full disk, permission),
+  // kInvalidArgument (no such sequence; a file of the model or of its adapters).
   void save_state(SequenceId id, const std::filesystem::path& path, std::string_view attachment = {}) const;
   // A new sequence that goes on where the kept one stood: on the same instruction set its logits are the same bits.
   // The file must be of the same model, adapters (those given, or the options'), cache types and precision; everything

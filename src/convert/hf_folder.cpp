@@ -172,6 +172,24 @@ std::string name_of_folder(const fs::path& path) {
   return (whole.has_filename() ? whole : whole.parent_path()).filename().string();
 }
 
+std::vector<fs::path> files_of_folder(const fs::path& path) {
+  const auto is_gguf = [](const fs::path& file) {
+    try {
+      return begins_with(file, "GGUF");
+    } catch (const Error&) {  // whoever reads it will say what is wrong
+      return false;
+    }
+  };
+  std::vector<fs::path> files;
+  std::error_code ignored;
+  fs::recursive_directory_iterator entry(path, fs::directory_options::follow_directory_symlink, ignored), end;
+  for (; entry != end; entry.increment(ignored)) {
+    if (entry.depth() > 0) entry.disable_recursion_pending();
+    if (entry->is_regular_file(ignored) && !is_gguf(entry->path())) files.push_back(entry->path());
+  }
+  return files;
+}
+
 HfFolder HfFolder::open(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored))

@@ -53,6 +53,9 @@ class HfConfig {
 // What a folder is called: general.name of what is made of it.
 std::string name_of_folder(const std::filesystem::path& path);
 
+// What converting may read: every file in it and in the folders in it that is no GGUF file.
+std::vector<std::filesystem::path> files_of_folder(const std::filesystem::path& path);
+
 class HfFolder {
  public:
   // Throws Error: kNotFound (no folder, no config.json, no weights), kIo, kInvalidFile, kUnsupported.

@@ -7,6 +7,7 @@
 #include "gguf/atomic_file.h"
 #include "gguf/layout.h"
 #include "gguf/split.h"
+#include "ingle/input_files.h"
 
 namespace ingle {
 namespace {
@@ -134,7 +135,7 @@ std::vector<std::filesystem::path> name_shards(const std::filesystem::path& targ
 }  // namespace
 
 GgufWriter::GgufWriter(std::filesystem::path target, GgufWriteOptions options)
-    : target_(std::move(target)), options_(options) {
+    : target_(std::move(target)), options_(std::move(options)) {
   if (!gguf::is_valid_alignment(options_.alignment)) {
     throw_error(ErrorCode::kInvalidArgument, "alignment {}: must be a power of two from {} on", options_.alignment,
                 gguf::kSmallestAlignment);
@@ -267,6 +268,7 @@ std::vector<std::filesystem::path> GgufWriter::finish() {
                 gguf::kMaxShards);
   }
   const std::vector<std::filesystem::path> paths = name_shards(target_, shards.size());
+  for (const std::filesystem::path& path : paths) refuse_to_replace(path, options_.keep);
   std::vector<gguf::AtomicFile> files;
   for (size_t i = 0; i < shards.size(); ++i) {
     gguf::AtomicFile& file = files.emplace_back(paths[i]);

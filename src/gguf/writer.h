@@ -24,8 +24,9 @@ struct GgufWriteOptions {
   // Limits of one shard, 0: none. A tensor larger than max_shard_bytes gets a shard of its own. When one shard suffices
   // the file is an ordinary one under the target's name, otherwise the shards are TARGET-00001-of-0000N.gguf.
   size_t max_shard_tensors = 0;
-  uint64_t max_shard_bytes = 0;            // of tensor data with its padding
-  bool metadata_in_its_own_shard = false;  // only when a limit is set: the first shard then has no tensors
+  uint64_t max_shard_bytes = 0;                  // of tensor data with its padding
+  bool metadata_in_its_own_shard = false;        // only when a limit is set: the first shard then has no tensors
+  std::vector<std::filesystem::path> keep = {};  // files that are being read: none of them is replaced
 };
 
 // Collects keys and tensors in the order they are to lie in the file; finish() writes them. One thread at a time.
@@ -62,8 +63,8 @@ class GgufWriter {
   void add_tensor(std::string_view name, DType type, const Shape& shape, Source source);
 
   // Writes everything and returns the paths, in order. Once only. Throws Error: kIo (names file and cause),
-  // kInvalidArgument (a source of the wrong size, too many shards), and whatever a source throws; then no new file is
-  // left.
+  // kInvalidArgument (a path that is one of those to keep, before any source is called; a source of the wrong size, too
+  // many shards), and whatever a source throws; then no new file is left.
   std::vector<std::filesystem::path> finish();
 
  private:

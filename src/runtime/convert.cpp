@@ -126,7 +126,7 @@ ConvertReport convert_folder(const std::filesystem::path& path, const std::files
   report.notes = draft.notes;
   if (!options.dry_run)
     write_drafted(
-        file, target, options, [&](const SafeTensor& source) { folder.drop(source); }, report);
+        file, target, files_of_folder(path), options, [&](const SafeTensor& source) { folder.drop(source); }, report);
   return report;
 }
 

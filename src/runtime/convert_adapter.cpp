@@ -2,6 +2,7 @@
 #include "base/error.h"
 #include "convert/peft.h"
 #include "ingle/convert.h"
+#include "ingle/input_files.h"
 #include "models/adapter.h"
 #include "models/model.h"
 #include "runtime/drafted_file.h"
@@ -52,8 +53,11 @@ ConvertReport convert_adapter(const std::filesystem::path& folder, const std::fi
   if (!options.dry_run) {
     ConvertOptions whole = options;
     whole.max_shard_bytes = 0;
+    std::vector<std::filesystem::path> keep = files_of_folder(folder);
+    const std::vector<std::filesystem::path> of_base = model_files(base);
+    keep.insert(keep.end(), of_base.begin(), of_base.end());
     write_drafted(
-        file, target, whole, [&](const SafeTensor& source) { adapter.weights.drop(source); }, report);
+        file, target, std::move(keep), whole, [&](const SafeTensor& source) { adapter.weights.drop(source); }, report);
   }
   return report;
 }

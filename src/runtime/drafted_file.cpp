@@ -28,9 +28,10 @@ ConvertReport describe(const DraftedFile& file) {
   return report;
 }
 
-void write_drafted(const DraftedFile& file, const std::filesystem::path& target, const ConvertOptions& options,
+void write_drafted(const DraftedFile& file, const std::filesystem::path& target,
+                   std::vector<std::filesystem::path> keep, const ConvertOptions& options,
                    const std::function<void(const SafeTensor&)>& drop, ConvertReport& report) {
-  GgufWriter writer(target, {.max_shard_bytes = options.max_shard_bytes});
+  GgufWriter writer(target, {.max_shard_bytes = options.max_shard_bytes, .keep = std::move(keep)});
   for (const auto& [key, value] : file.metadata) writer.set(key, value);
   RowEncoder encoder(options.threads);
   double done = 0;

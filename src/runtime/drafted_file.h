@@ -25,9 +25,10 @@ GgufFile planned_file(const DraftedFile& file, const std::string& name);
 // Its tensors, parameters and bytes.
 ConvertReport describe(const DraftedFile& file);
 
-// Then `report` has the files, and their bytes. `drop` is called with what has been read. Throws Error: kIo,
-// kCancelled; then no file is left.
-void write_drafted(const DraftedFile& file, const std::filesystem::path& target, const ConvertOptions& options,
+// Then `report` has the files, and their bytes. None of those to `keep` is replaced. `drop` is called with what has
+// been read. Throws Error: kIo, kInvalidArgument (a file to keep), kCancelled; then no file is left.
+void write_drafted(const DraftedFile& file, const std::filesystem::path& target,
+                   std::vector<std::filesystem::path> keep, const ConvertOptions& options,
                    const std::function<void(const SafeTensor&)>& drop, ConvertReport& report);
 
 }  // namespace ingle

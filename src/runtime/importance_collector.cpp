@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
+#include "ingle/input_files.h"
 #include "ingle/session.h"
 #include "runtime/input_sums.h"
 #include "runtime/model_impl.h"
@@ -154,7 +155,7 @@ void ImportanceCollector::write(const std::filesystem::path& target, const std::
     return std::ranges::all_of(named.second.rows, [](double rows) { return rows == 0; });
   });
   if (std::ranges::count(sums.texts, text) == 0) sums.texts.push_back(text);
-  sums.write(target);
+  sums.write(target, model_files(impl_->model.info().path));
 }
 
 }  // namespace ingle

@@ -68,8 +68,8 @@ void InputSums::add(const InputSums& other) {
     if (std::ranges::count(texts, text) == 0) texts.push_back(text);
 }
 
-void InputSums::write(const std::filesystem::path& target) const {
-  GgufWriter writer(target);
+void InputSums::write(const std::filesystem::path& target, std::vector<std::filesystem::path> keep) const {
+  GgufWriter writer(target, {.keep = std::move(keep)});
   writer.set<std::string>("general.type", "imatrix");
   writer.set_array<std::string>("imatrix.datasets", texts);
   writer.set<uint32_t>("imatrix.chunk_count", static_cast<uint32_t>(windows));

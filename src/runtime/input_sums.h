@@ -31,8 +31,8 @@ struct InputSums {
   // As if what the other read had been read too. Throws Error{kInvalidArgument} where a matrix has another shape; then
   // nothing has changed.
   void add(const InputSums& other);
-  // Throws what GgufWriter::finish does.
-  void write(const std::filesystem::path& target) const;
+  // None of those to `keep` is replaced. Throws what GgufWriter::finish does.
+  void write(const std::filesystem::path& target, std::vector<std::filesystem::path> keep = {}) const;
 };
 
 }  // namespace ingle

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "gguf/gguf.h"
 #include "gguf/writer.h"
+#include "ingle/input_files.h"
 #include "models/type_mix.h"
 #include "runtime/file_types.h"
 #include "runtime/importance.h"
@@ -89,14 +90,14 @@ std::vector<DType> types_of(const GgufFile& file, const QuantizeOptions& options
 
 QuantizeReport quantize_file(const std::filesystem::path& source, const std::filesystem::path& target,
                              const QuantizeOptions& options) {
-  std::error_code ignored;
-  if (std::filesystem::equivalent(source, target, ignored))
-    throw_error(ErrorCode::kInvalidArgument, "{}: is the file to read, it cannot be the one to write", target.native());
   const GgufFile file = GgufFile::open(source);
   const std::vector<DType> types = types_of(file, options);
   const Importance importance = options.importance.empty() ? Importance() : Importance::open(options.importance);
 
-  GgufWriter writer(target, {.max_shard_bytes = options.max_shard_bytes});
+  std::vector<std::filesystem::path> keep = model_files(source);
+  keep.push_back(options.importance);
+  keep.insert(keep.end(), options.keep.begin(), options.keep.end());
+  GgufWriter writer(target, {.max_shard_bytes = options.max_shard_bytes, .keep = std::move(keep)});
   writer.copy_metadata(file);
   writer.set<uint32_t>("general.quantization_version", 2);
   writer.set<uint32_t>("general.file_type", file_type_number(options.type));

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "ingle/input_files.h"
 #include "models/rope.h"
 #include "runtime/adapter_impl.h"
 #include "runtime/fingerprint.h"
@@ -58,6 +59,9 @@ void check_state(const StateFile& state, const KvCache& cache, int64_t vocabular
 
 void Session::save_state(SequenceId id, const std::filesystem::path& path, std::string_view attachment) const {
   check_computes(*this);
+  std::vector<std::filesystem::path> keep = model_files(model().info().path);
+  for (const AppliedAdapter& applied : adapters(id)) keep.emplace_back(applied.adapter->info().path);
+  refuse_to_replace(path, keep);
   write_state(path, owner_of(*this, id), impl_->cache, id, attachment, model().impl().backend());
 }
 

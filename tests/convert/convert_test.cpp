@@ -7,6 +7,7 @@
 
 #include "gguf/gguf.h"
 #include "ingle/ingle.h"
+#include "tests/expect_error.h"
 #include "tests/gguf/temporary_folder.h"
 #include "tests/models/encoders.h"
 
@@ -181,6 +182,22 @@ TEST_F(Convert, QuantisesOnTheWayAndSplits) {
   EXPECT_EQ(file.tensors().size(), report.tensors.size());
   EXPECT_EQ(file.find("blk.0.attn_norm.weight")->type, DType::kF32);
   EXPECT_EQ(file.find("blk.0.attn_q.weight")->type, DType::kF16);  // 40 columns are no blocks of 32
+}
+
+TEST_F(Convert, NoFileOfTheFolderIsReplacedButOneOfGguf) {
+  fs::copy(data() / "llama_tied", folder_ / "model");
+  const fs::path folder = folder_ / "model", blob = folder_ / "blob", made = folder / "model.gguf";
+  fs::rename(folder / "model.safetensors", blob);  // as caches of models keep it
+  fs::create_symlink(blob, folder / "model.safetensors");
+  for (const fs::path& target :
+       {folder / "config.json", folder / "tokenizer.json", folder / "model.safetensors", blob}) {
+    const std::string before = test::read_bytes(target);
+    test::expect_error([&] { convert_folder(folder, target, {.threads = 1}); }, ErrorCode::kInvalidArgument,
+                       "it cannot be the one to write");
+    EXPECT_TRUE(test::read_bytes(target) == before) << target;
+  }
+  convert_folder(folder, made, {.threads = 1});
+  EXPECT_NO_THROW(convert_folder(folder, made, {.threads = 1}));  // again
 }
 
 TEST_F(Convert, ATensorThatIsMissingOrTooMuchIsNamed) {

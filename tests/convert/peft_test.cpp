@@ -56,6 +56,18 @@ TEST(PeftFolder, InHalfPrecisionItCanBeApplied) {
   EXPECT_EQ(Adapter::open(model, folder / "a.gguf").info().name, "llama_wide");
 }
 
+TEST(PeftFolder, NeitherItsFilesNorItsModelAreReplaced) {
+  const TemporaryFolder folder;
+  fs::copy(published("llama_wide"), folder / "adapter");
+  fs::copy_file(golden::path("llama_wide.gguf"), folder / "base.gguf");
+  for (const char* name : {"base.gguf", "adapter/adapter_config.json", "adapter/adapter_model.safetensors"}) {
+    const std::string before = test::read_bytes(folder / name);
+    expect_error([&] { convert_adapter(folder / "adapter", folder / "base.gguf", folder / name); },
+                 ErrorCode::kInvalidArgument, "it cannot be the one to write");
+    EXPECT_TRUE(test::read_bytes(folder / name) == before) << name;
+  }
+}
+
 TEST(PeftFolder, ADryRunWritesNothing) {
   const TemporaryFolder folder;
   const ConvertReport report =

@@ -313,6 +313,18 @@ TEST(GgufWriter, CanKeepMetadataInAShardOfItsOwn) {
   EXPECT_EQ(file.tensors()[0].shard, 1);
 }
 
+TEST(GgufWriter, ReplacesNoneOfTheFilesToKeepAndWritesNothingThen) {
+  const TemporaryFolder folder;
+  folder.write("in", "read");
+  std::filesystem::create_hard_link(folder / "in", folder / "m-00003-of-00003.gguf");
+  GgufWriter writer(folder / "m.gguf", {.max_shard_tensors = 2, .keep = {folder / "in"}});
+  const auto fail = [](const GgufWriter::Sink&) { ADD_FAILURE() << "a source was called"; };
+  for (int i = 0; i < 6; ++i) writer.add_tensor(fmt::format("t{}", i), DType::kI8, {32}, fail);
+  expect_error([&] { writer.finish(); }, ErrorCode::kInvalidArgument, "m-00003-of-00003.gguf: is the file ");
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"in", "m-00003-of-00003.gguf"}));
+  EXPECT_EQ(read_bytes(folder / "in"), "read");
+}
+
 TEST(GgufWriter, WritesAnOrdinaryFileWhenOneShardSuffices) {
   const TemporaryFolder folder;
   EXPECT_EQ(write_six(folder / "m.gguf", {.max_shard_tensors = 6}), std::vector{folder / "m.gguf"});

@@ -9,6 +9,7 @@
 #include "gguf/writer.h"
 #include "ingle/engine.h"
 #include "runtime/input_sums.h"
+#include "tests/expect_error.h"
 #include "tests/gguf/temporary_folder.h"
 #include "tests/models/golden.h"
 
@@ -68,6 +69,17 @@ class ImportanceFile : public testing::Test {
   const Model model_ = Model::open(engine_, golden_.file());
   test::TemporaryFolder folder_;
 };
+
+TEST_F(ImportanceFile, DoesNotReplaceTheModel) {
+  const std::filesystem::path copy = folder_ / "model.gguf";
+  std::filesystem::copy_file(golden_.file(), copy);
+  const Model model = Model::open(engine_, copy);
+  ImportanceCollector collector(model, {.window = 128});
+  collector.read(golden_.prompts[0].tokens);
+  test::expect_error([&] { collector.write(copy, "text"); }, ErrorCode::kInvalidArgument,
+                     "model.gguf: is a file to read, it cannot be the one to write");
+  EXPECT_TRUE(test::read_bytes(copy) == test::read_bytes(golden_.file()));
+}
 
 TEST_F(ImportanceFile, AddingAnEarlierFileIsReadingBothTexts) {
   collect({0}).write(folder_ / "first.gguf", "first");

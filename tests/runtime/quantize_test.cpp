@@ -10,6 +10,7 @@
 #include "gguf/writer.h"
 #include "ingle/convert.h"
 #include "ingle/ingle.h"
+#include "tests/expect_error.h"
 #include "tests/gguf/temporary_folder.h"
 
 namespace ingle {
@@ -76,6 +77,26 @@ TEST_F(Quantize, MatricesGetTheTypeAndSmallThingsStay) {
   EXPECT_LT(q->relative_error, 0.15);
   const auto norm = std::ranges::find(report.tensors, "blk.0.attn_norm.weight", &QuantizedTensor::name);
   EXPECT_EQ(norm->relative_error, 0);
+}
+
+TEST_F(Quantize, WhatIsReadIsNotReplaced) {
+  const auto refused = [](const std::filesystem::path& from, const std::filesystem::path& to, QuantizeOptions options) {
+    const std::string before = test::read_bytes(to);
+    test::expect_error([&] { quantize_file(from, to, options); }, ErrorCode::kInvalidArgument,
+                       "it cannot be the one to write");
+    EXPECT_TRUE(test::read_bytes(to) == before) << to;
+  };
+  refused(source(), source(), {});
+  const QuantizeOptions split{.type = "f32", .max_shard_bytes = 40'000};
+  const std::vector<std::filesystem::path> shards = quantize_file(source(), folder_ / "m.gguf", split).files;
+  ASSERT_GT(shards.size(), 2u);
+  for (const std::filesystem::path& shard : shards) refused(shards[0], shard, {});
+  const std::string before = test::read_bytes(shards[0]);
+  test::expect_error([&] { quantize_file(shards[0], folder_ / "m.gguf", split); }, ErrorCode::kInvalidArgument,
+                     shards[0].native() + ": is a file to read");
+  EXPECT_TRUE(test::read_bytes(shards[0]) == before);
+  const auto text = folder_.write("text", "x");
+  refused(source(), text, {.keep = {text}});
 }
 
 TEST_F(Quantize, BytesAreThoseOfTheEncoder) {

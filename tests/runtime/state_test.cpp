@@ -290,6 +290,19 @@ TEST(State, NumbersThatCannotBeAreRefusedBehindAnyChecksum) {
 }
 
 // A limit on the size of files stands in for a full disk.
+TEST(State, TheModelsFileIsNotReplaced) {
+  const TemporaryFolder folder;
+  std::filesystem::copy_file(golden::load("llama_tied").file(), folder / "model.gguf");
+  const std::string before = read_bytes(folder / "model.gguf");
+  Engine engine({.threads = 1, .log = {}});
+  const Model model = Model::open(engine, folder / "model.gguf");
+  Session s(model, {.context = 64});
+  const SequenceId id = s.create();
+  expect_error([&] { s.save_state(id, folder / "model.gguf"); }, ErrorCode::kInvalidArgument,
+               "model.gguf: is a file to read, it cannot be the one to write");
+  EXPECT_TRUE(read_bytes(folder / "model.gguf") == before);
+}
+
 TEST(State, AFullDiskKeepsTheOldFile) {
   const TemporaryFolder folder;
   const Loaded loaded("llama_wide");

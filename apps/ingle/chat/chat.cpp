@@ -10,6 +10,7 @@
 #include "apps/ingle/chat/line_joiner.h"
 #include "apps/ingle/fail.h"
 #include "apps/ingle/files.h"
+#include "apps/ingle/input_files.h"
 #include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/setup.h"
@@ -241,6 +242,7 @@ void Chat::undo(const std::string&) {
 }
 
 void Chat::save(const std::string& file) {
+  refuse_to_replace(file, input_files(arguments_, {"save-state", "load-state"}));
   write_file(file, to_text(conversation_));
   put("kept {} messages in {}\n", conversation_.messages.size(), printable(file));
 }
@@ -252,6 +254,7 @@ void Chat::load(const std::string& file) {
 }
 
 void Chat::save_state(const std::string& file) {
+  refuse_to_replace(file, input_files(arguments_, {"save-state", "load-state"}));
   session_.save_state(sequence_, file, to_text(KeptText{conversation_}));
   put("kept {} messages, {} tokens read, in {}\n", conversation_.messages.size(), session_.length(sequence_),
       printable(file));

@@ -5,6 +5,7 @@
 #include "apps/ingle/exit_code.h"
 #include "apps/ingle/fail.h"
 #include "apps/ingle/files.h"
+#include "apps/ingle/input_files.h"
 #include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/perplexity/windows.h"
@@ -121,6 +122,7 @@ int imatrix(const Arguments& arguments) {
   const std::filesystem::path path = model_path(arguments);
   const std::string source = arguments.given("file") ? arguments.text("file") : "-";
   const std::string target = arguments.text("output");
+  refuse_to_replace(target, input_files(arguments, {"output", "in"}));  // what --in adds to may grow in its place
   require_writable(target);
   const std::string text = read_text(source);
   Engine engine(engine_options(arguments));

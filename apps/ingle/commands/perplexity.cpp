@@ -7,6 +7,7 @@
 #include "apps/ingle/exit_code.h"
 #include "apps/ingle/fail.h"
 #include "apps/ingle/files.h"
+#include "apps/ingle/input_files.h"
 #include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/perplexity/distribution.h"
@@ -163,6 +164,7 @@ int run_perplexity(const Arguments& arguments) {
   if (!compare && !arguments.given("file") && stdin_is_terminal())
     fail(ErrorCode::kInvalidArgument, "no text to measure on; give -f FILE");
   const std::filesystem::path path = model_path(arguments);
+  if (keep) refuse_to_replace(arguments.text("save-logits"), input_files(arguments, {"save-logits"}));
   const std::string text = compare ? std::string() : read_text(arguments.given("file") ? arguments.text("file") : "-");
   std::optional<LogitsReader> kept;
   if (compare) kept.emplace(arguments.text("kl"));

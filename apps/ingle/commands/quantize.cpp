@@ -6,6 +6,7 @@
 #include "apps/ingle/exit_code.h"
 #include "apps/ingle/fail.h"
 #include "apps/ingle/files.h"
+#include "apps/ingle/input_files.h"
 #include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/perplexity/tensor_divergence.h"
@@ -110,6 +111,7 @@ QuantizeOptions read_options(const Arguments& arguments) {
     options.overrides.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   options.importance = arguments.text("imatrix");
+  options.keep = input_files(arguments);
   if (arguments.given("split")) options.max_shard_bytes = static_cast<uint64_t>(arguments.integer("split")) * 1'000'000;
   if (arguments.given("threads")) options.threads = static_cast<int>(arguments.integer("threads"));
   return options;

@@ -10,6 +10,7 @@
 #include "apps/ingle/explain.h"
 #include "apps/ingle/fail.h"
 #include "apps/ingle/files.h"
+#include "apps/ingle/input_files.h"
 #include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/setup.h"
@@ -193,7 +194,10 @@ int run_model(const Arguments& arguments) {
   if (arguments.given("load-state") && arguments.given("system"))
     fail(ErrorCode::kInvalidArgument, "--system: the state of --load-state brings its own");
   // Before the model is loaded: what is wrong with files and prompt should not have to wait for it.
-  if (arguments.given("save-state")) require_writable(arguments.text("save-state"));
+  if (arguments.given("save-state")) {
+    refuse_to_replace(arguments.text("save-state"), input_files(arguments, {"save-state", "load-state"}));
+    require_writable(arguments.text("save-state"));
+  }
   const std::optional<std::string> prompt = one_prompt(arguments);
   if (!prompt) {
     for (const std::string_view option : {"raw", "json"})
