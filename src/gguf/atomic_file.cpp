@@ -54,6 +54,8 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : target_(std::move(other.target_)),
       temporary_(std::exchange(other.temporary_, {})),
+      old_(std::exchange(other.old_, {})),
+      committed_(other.committed_),
       descriptor_(std::exchange(other.descriptor_, -1)),
       written_(other.written_),
       buffer_(std::move(other.buffer_)) {}
@@ -61,6 +63,7 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
   if (!temporary_.empty()) ::unlink(temporary_.c_str());
+  if (!old_.empty()) ::unlink(old_.c_str());
 }
 
 void AtomicFile::throw_io(const char* action, int error) const {
@@ -103,6 +106,29 @@ void AtomicFile::commit() {
   INGLE_CHECK(descriptor_ < 0 && !temporary_.empty());
   if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw_io("rename the finished file", errno);
   temporary_.clear();
+  committed_ = true;
+}
+
+void AtomicFile::keep_old() {
+  INGLE_CHECK(old_.empty() && !temporary_.empty());
+  struct stat status {};
+  if (::lstat(target_.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+  std::filesystem::path name = temporary_;
+  name += ".old";
+  // A second name leaves the first where it is; where a file can have only one, it has to move.
+  if (::link(target_.c_str(), name.c_str()) != 0 && ::rename(target_.c_str(), name.c_str()) != 0)
+    throw_io("keep what is there", errno);
+  old_ = std::move(name);
+}
+
+void AtomicFile::take_back() noexcept {
+  if (!old_.empty()) {
+    // Renamed to another name of itself, a file keeps both. What cannot be put back stays beside the target.
+    if (::rename(old_.c_str(), target_.c_str()) == 0) ::unlink(old_.c_str());
+    old_.clear();
+  } else if (committed_) {
+    ::unlink(target_.c_str());
+  }
 }
 
 }  // namespace ingle::gguf

@@ -26,8 +26,12 @@ class AtomicFile {
 
   // Everything on disk, under the temporary name: from here on only commit() can fail, and hardly.
   void close();
+  // What is at the target now gets a name beside it, for take_back().
+  void keep_old();
   // After close().
   void commit();
+  // At the target is what keep_old() found there, or nothing.
+  void take_back() noexcept;
 
  private:
   void flush();
@@ -35,6 +39,8 @@ class AtomicFile {
 
   std::filesystem::path target_;
   std::filesystem::path temporary_;  // empty: nothing to remove
+  std::filesystem::path old_;        // what was at the target; empty: nothing is kept
+  bool committed_ = false;
   int descriptor_ = -1;
   uint64_t written_ = 0;
   std::vector<std::byte> buffer_;

@@ -104,16 +104,16 @@ void write_tensor(gguf::AtomicFile& file, const Tensor& tensor, uint32_t alignme
   file.write_zeros(gguf::align_up(file.written(), alignment) - file.written());
 }
 
-// All or none: what was renamed before one fails is taken back.
-void commit_all(std::vector<gguf::AtomicFile>& files, const std::vector<std::filesystem::path>& paths) {
-  for (size_t i = 0; i < files.size(); ++i) {
-    try {
-      files[i].commit();
-    } catch (const Error&) {
-      std::error_code ignored;  // the first failure is the one to report
-      for (size_t done = 0; done < i; ++done) std::filesystem::remove(paths[done], ignored);
-      throw;
+// All or none: when one fails, what the others replaced is there again.
+void commit_all(std::vector<gguf::AtomicFile>& files) {
+  try {
+    if (files.size() > 1) {
+      for (gguf::AtomicFile& file : files) file.keep_old();
     }
+    for (gguf::AtomicFile& file : files) file.commit();
+  } catch (const Error&) {
+    for (gguf::AtomicFile& file : files) file.take_back();
+    throw;
   }
 }
 
@@ -277,7 +277,7 @@ std::vector<std::filesystem::path> GgufWriter::finish() {
     for (const Tensor& tensor : shards[i]) write_tensor(file, tensor, options_.alignment);
     file.close();
   }
-  commit_all(files, paths);
+  commit_all(files);
   return paths;
 }
 

@@ -64,7 +64,7 @@ class GgufWriter {
 
   // Writes everything and returns the paths, in order. Once only. Throws Error: kIo (names file and cause),
   // kInvalidArgument (a path that is one of those to keep, before any source is called; a source of the wrong size, too
-  // many shards), and whatever a source throws; then no new file is left.
+  // many shards), and whatever a source throws; then what was there before is still there, and no new file.
   std::vector<std::filesystem::path> finish();
 
  private:

@@ -313,6 +313,32 @@ TEST(GgufWriter, CanKeepMetadataInAShardOfItsOwn) {
   EXPECT_EQ(file.tensors()[0].shard, 1);
 }
 
+TEST(GgufWriter, PutsOldShardsBackWhenOneOfTheNewCannotTakeItsName) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> names = {"m-00001-of-00003.gguf", "m-00002-of-00003.gguf", "m-00003-of-00003.gguf"};
+  folder.write(names[0], "old");
+  GgufWriter writer(folder / "m.gguf", {.max_shard_tensors = 1});
+  for (int i = 0; i < 3; ++i) {
+    writer.add_tensor(fmt::format("t{}", i), DType::kI8, {4}, [&, i](const auto& write) {
+      if (i == 2) std::filesystem::create_directory(folder / names[2]);
+      write(as_bytes("abcd"));
+    });
+  }
+  expect_error([&] { writer.finish(); }, ErrorCode::kIo, names[2] + ": cannot rename the finished file: ");
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{names[0], names[2]}));
+  EXPECT_EQ(read_bytes(folder / names[0]), "old");
+}
+
+TEST(GgufWriter, ReplacesOldShardsAndLeavesNothingElse) {
+  const TemporaryFolder folder;
+  folder.write("m-00001-of-00002.gguf", "old");
+  GgufWriter writer(folder / "m.gguf", {.max_shard_tensors = 1});
+  for (const char* name : {"a", "b"}) writer.add_tensor(name, DType::kI8, {4}, as_bytes("abcd"));
+  writer.finish();
+  EXPECT_EQ(folder.names(), (std::vector<std::string>{"m-00001-of-00002.gguf", "m-00002-of-00002.gguf"}));
+  EXPECT_EQ(GgufFile::open(folder / "m-00001-of-00002.gguf").tensors().size(), 2u);
+}
+
 TEST(GgufWriter, ReplacesNoneOfTheFilesToKeepAndWritesNothingThen) {
   const TemporaryFolder folder;
   folder.write("in", "read");
