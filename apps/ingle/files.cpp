@@ -53,7 +53,7 @@ std::string read_text(const std::string& path, size_t most_bytes) {
   return text;
 }
 
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
+AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::perms permissions) : path_(std::move(path)) {
   // What is no regular file cannot be replaced, only written to: /dev/stdout, a named pipe.
   std::error_code ignored;
   const auto status = std::filesystem::status(path_, ignored);
@@ -69,7 +69,7 @@ AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   const int descriptor = ::mkstemp(pattern.data());
   if (descriptor < 0) fail_io(std::strerror(errno));
   temporary_ = pattern;
-  const auto permissions = std::filesystem::exists(status) ? status.permissions() : std::filesystem::perms(0666);
+  if (std::filesystem::exists(status)) permissions = status.permissions();
   const mode_t mask = ::umask(0);
   ::umask(mask);
   ::fchmod(descriptor, static_cast<mode_t>(permissions) & (std::filesystem::exists(status) ? 07777 : ~mask));
@@ -105,8 +105,8 @@ void AtomicFile::commit() {
   temporary_.clear();
 }
 
-void write_file(const std::filesystem::path& path, std::string_view text) {
-  AtomicFile file(path);
+void write_file(const std::filesystem::path& path, std::string_view text, std::filesystem::perms permissions) {
+  AtomicFile file(path, permissions);
   file.write(text);
   file.commit();
 }

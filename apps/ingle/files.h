@@ -20,10 +20,11 @@ std::string read_text(const std::string& path, size_t most_bytes = kMostTextByte
 std::string read_file(const std::filesystem::path& path, size_t most_bytes = kMostTextBytes);
 
 // A file that appears under its name only when it is complete: it is written beside it and renamed by commit(). Without
-// commit() nothing is left. Throws Error{kIo} that names the file.
+// commit() nothing is left. A file that is replaced keeps its permissions, a new one has `permissions` but for the
+// umask; a link stays one, and what it leads to is written. Throws Error{kIo} that names the file.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path);
+  explicit AtomicFile(std::filesystem::path path, std::filesystem::perms permissions = std::filesystem::perms(0666));
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -39,7 +40,9 @@ class AtomicFile {
   std::FILE* file_ = nullptr;
 };
 
-void write_file(const std::filesystem::path& path, std::string_view text);  // by AtomicFile
+// By AtomicFile.
+void write_file(const std::filesystem::path& path, std::string_view text,
+                std::filesystem::perms permissions = std::filesystem::perms(0666));
 
 // For what is written at the end of long work, asked before it: throws what keeps `path` from being written now, and
 // leaves nothing there. Throws Error: kInvalidArgument (it is there and no regular file), kIo.

@@ -160,7 +160,7 @@ class Session {
   void set_tap(std::vector<int> layers, std::function<void(const TappedRows&)> take);
 
   // Keeps a sequence in a file: its tokens, its cache, and `attachment`, which is the caller's own. The file appears
-  // complete or not at all. What a sampler remembers is not in it: its history is the
+  // complete or not at all; a new one is for its owner alone. What a sampler remembers is not in it: its history is the
   // tokens, its random numbers are the caller's. Throws Error: kIo (names the file: full disk, permission),
   // kInvalidArgument (no such sequence; a file of the model or of its adapters).
   void save_state(SequenceId id, const std::filesystem::path& path, std::string_view attachment = {}) const;

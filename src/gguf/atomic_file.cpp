@@ -18,6 +18,8 @@ namespace {
 
 constexpr size_t kBufferBytes = size_t{1} << 18;
 constexpr int kNameTries = 100;
+constexpr int kMostLinks = 40;  // as many as the system follows
+constexpr mode_t kPermissions = 0777;
 
 // 0, or the errno of what went wrong.
 int write_fully(int descriptor, std::span<const std::byte> bytes) {
@@ -30,18 +32,31 @@ int write_fully(int descriptor, std::span<const std::byte> bytes) {
   return 0;
 }
 
+// Where symbolic links lead, also those to a file that is not there yet.
+std::filesystem::path follow_links(std::filesystem::path path) {
+  std::error_code error;
+  for (int i = 0; i < kMostLinks && std::filesystem::is_symlink(path, error); ++i) {
+    const std::filesystem::path next = std::filesystem::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / next;  // an absolute one replaces all of it
+  }
+  return path;
+}
+
 }  // namespace
 
-AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)) {
+AtomicFile::AtomicFile(std::filesystem::path target, Readers readers) : target_(follow_links(std::move(target))) {
   struct stat status {};
-  if (::stat(target_.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {  // a rename would replace /dev/null itself
+  const bool is_there = ::stat(target_.c_str(), &status) == 0;
+  if (is_there && !S_ISREG(status.st_mode)) {  // a rename would replace /dev/null itself
     throw_error(ErrorCode::kInvalidArgument, "{}: exists and is not a regular file", target_.native());
   }
+  const mode_t permissions = is_there ? status.st_mode & kPermissions : readers == Readers::kOwner ? 0600 : 0666;
   buffer_.reserve(kBufferBytes);
   for (int i = 0; i < kNameTries && descriptor_ < 0; ++i) {
     std::filesystem::path name = target_;
     name += fmt::format(".{}-{}.part", ::getpid(), i);
-    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
     if (descriptor_ >= 0) {
       temporary_ = std::move(name);
     } else if (errno != EEXIST) {
@@ -49,6 +64,8 @@ AtomicFile::AtomicFile(std::filesystem::path target) : target_(std::move(target)
     }
   }
   if (descriptor_ < 0) throw_io("create", EEXIST);
+  // The umask is for new files. Where a file system has no permissions, there are none to keep.
+  if (is_there) static_cast<void>(::fchmod(descriptor_, permissions));
 }
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept

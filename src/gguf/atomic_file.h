@@ -9,13 +9,16 @@
 
 namespace ingle::gguf {
 
+// Who may read a file that was not there before; one that is replaced keeps its permissions.
+enum class Readers { kAsUsual, kOwner };  // what the umask leaves; nobody else
+
 // Written to a temporary beside the target, which takes the target's name in commit(). Without commit() the temporary
-// is removed and whatever was at the target is left alone. Throws Error{kIo} naming target and cause (full disk,
-// permission).
+// is removed and whatever was at the target is left alone. A target that is a symbolic link stays one: the file it
+// leads to is written. Throws Error{kIo} naming target and cause (full disk, permission).
 class AtomicFile {
  public:
   // Throws Error{kInvalidArgument} when the target exists and is not a regular file.
-  explicit AtomicFile(std::filesystem::path target);
+  explicit AtomicFile(std::filesystem::path target, Readers readers = Readers::kAsUsual);
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
   ~AtomicFile();

@@ -29,7 +29,7 @@ size_t block_bytes(const KvGroupOptions& group) {
 // Writes and sums up.
 class Output {
  public:
-  explicit Output(const std::filesystem::path& path) : file_(path) {}
+  explicit Output(const std::filesystem::path& path) : file_(path, gguf::Readers::kOwner) {}  // what was said
 
   void bytes(std::span<const std::byte> bytes) {
     file_.write(bytes);

@@ -1,6 +1,7 @@
 // Small parts: UTF-8, tables, statistics, files, lines that belong together, conversations.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
@@ -209,6 +210,24 @@ TEST_F(Files, AFailureKeepsWhatWasThere) {
   { AtomicFile(directory_ / "x").write("half of the new"); }
   EXPECT_EQ(read_file(directory_ / "x"), "old");
   EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Files, AReplacedFileKeepsItsPermissionsAndALinkLeadsToIt) {
+  const auto permissions = [&](const char* name) {
+    return static_cast<unsigned>(std::filesystem::status(directory_ / name).permissions());
+  };
+  const mode_t before = ::umask(022);
+  write_file(directory_ / "new", "");
+  write_file(directory_ / "owner's", "", std::filesystem::perms(0600));
+  ::umask(before);
+  EXPECT_EQ(permissions("new"), 0644u);
+  EXPECT_EQ(permissions("owner's"), 0600u);
+  std::filesystem::permissions(directory_ / "new", std::filesystem::perms(0664));
+  std::filesystem::create_symlink("new", directory_ / "link");
+  write_file(directory_ / "link", "through", std::filesystem::perms(0600));
+  EXPECT_TRUE(std::filesystem::is_symlink(directory_ / "link"));
+  EXPECT_EQ(permissions("new"), 0664u);
+  EXPECT_EQ(read_file(directory_ / "new"), "through");
 }
 
 TEST_F(Files, AFullDiskIsAnErrorThatNamesTheFile) {

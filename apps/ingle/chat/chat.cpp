@@ -243,7 +243,7 @@ void Chat::undo(const std::string&) {
 
 void Chat::save(const std::string& file) {
   refuse_to_replace(file, input_files(arguments_, {"save-state", "load-state"}));
-  write_file(file, to_text(conversation_));
+  write_file(file, to_text(conversation_), std::filesystem::perms(0600));  // what was said is its owner's
   put("kept {} messages in {}\n", conversation_.messages.size(), printable(file));
 }
 
