@@ -108,6 +108,11 @@ gguf::ShardName check_first_shard(const std::filesystem::path& path, const Split
   const std::optional<gguf::ShardName> name = gguf::parse_shard_name(path);
   if (keys.no != 0) {
     const auto first = name ? gguf::shard_path(name->prefix, 1, keys.count).native() : "the first one";
+    if (first == path.native()) {
+      throw_error(ErrorCode::kInvalidFile,
+                  "{}: is shard {} of {} (key '{}' is {}) under the name of the first; rename it", path.native(),
+                  keys.no + 1, keys.count, kSplitNoKey, keys.no);
+    }
     throw_error(ErrorCode::kInvalidFile, "{}: is shard {} of {}; open {} instead", path.native(), keys.no + 1,
                 keys.count, first);
   }

@@ -86,6 +86,13 @@ TEST_F(SplitGguf, AsksForTheFirstShardWhenGivenAnother) {
                "m-00002-of-00003.gguf: is shard 2 of 3; open " + (folder_ / name(1)).native() + " instead");
 }
 
+TEST_F(SplitGguf, DoesNotSendToTheFileThatWasGiven) {
+  write(1, {.no = 1, .names = {"a"}});
+  const std::string path = folder_ / name(1);
+  EXPECT_EQ(test::error_of(ErrorCode::kInvalidFile, [&] { GgufFile::open(path); }),
+            path + ": is shard 2 of 3 (key 'split.no' is 1) under the name of the first; rename it");
+}
+
 TEST_F(SplitGguf, RefusesAFirstShardWhoseNameLeadsNowhere) {
   for (const char* name : {"m.gguf", "m-00001-of-00004.gguf", "m-00002-of-00003.gguf", "m-1-of-3.gguf"}) {
     const auto path = folder_.write(name, shard({.no = 0}));
