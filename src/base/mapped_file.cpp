@@ -16,6 +16,9 @@ MappedFile MappedFile::open(const std::filesystem::path& path) {
   const RegularFile file(path);
   if (file.size() == 0) throw_error(ErrorCode::kInvalidFile, "{}: is empty", file.name());
   void* data = ::mmap(nullptr, file.size(), PROT_READ, MAP_SHARED, file.descriptor(), 0);
+  if (data == MAP_FAILED && errno == ENOMEM)
+    throw_error(ErrorCode::kOutOfMemory, "{}: no address space for its {} bytes; ulimit -v shows whether it is limited",
+                file.name(), file.size());
   if (data == MAP_FAILED) file.fail("map", errno);
   MappedFile mapped;
   mapped.data_ = static_cast<const std::byte*>(data);

@@ -11,8 +11,8 @@ namespace ingle {
 // Another process that cuts the file short while it is mapped makes the lost pages fault (SIGBUS), as with any mapping.
 class MappedFile {
  public:
-  // Throws Error: kNotFound (no such file), kInvalidFile (a directory, a pipe or device, an empty file), kIo (the
-  // rest).
+  // Throws Error: kNotFound (no such file), kInvalidFile (a directory, a pipe or device, an empty file), kOutOfMemory
+  // (no room in the address space), kIo (the rest).
   static MappedFile open(const std::filesystem::path& path);
 
   MappedFile() = default;

@@ -1,6 +1,7 @@
 #include "base/mapped_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,6 +47,21 @@ std::string_view as_text(const MappedFile& file) {
 }
 
 TEST_F(MappedFileTest, ShowsTheBytesOfTheFile) { EXPECT_EQ(as_text(MappedFile::open(write("a", "hello"))), "hello"); }
+
+// 1 GiB of holes, and half of that left to map.
+TEST_F(MappedFileTest, WithoutAddressSpaceMemoryIsWhatIsMissing) {
+  const std::filesystem::path path = write("a", "");
+  std::filesystem::resize_file(path, size_t{1} << 30);
+  size_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  ::rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_AS, &before), 0);
+  const ::rlimit small{pages * static_cast<size_t>(::sysconf(_SC_PAGESIZE)) + (size_t{1} << 29), before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_AS, &small), 0);
+  expect_error(path, ErrorCode::kOutOfMemory,
+               path.native() + ": no address space for its 1073741824 bytes; ulimit -v shows whether it is limited");
+  ::setrlimit(RLIMIT_AS, &before);
+}
 
 TEST_F(MappedFileTest, StaysWhereItIsWhenMoved) {
   MappedFile first = MappedFile::open(write("a", "first"));
