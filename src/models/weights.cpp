@@ -29,7 +29,7 @@ std::optional<ConstTensorView> WeightLoader::find(const std::string& name, const
   if (!view) return std::nullopt;
   used_.insert(name);
   if (view->shape != shape) {
-    throw_error(ErrorCode::kInvalidFile, "{}: is {}, the model's hyper-parameters ask for {}", name,
+    throw_error(ErrorCode::kInvalidFile, "{}: {}: is {}, the model's hyper-parameters ask for {}", file_.path(), name,
                 to_string(view->shape), to_string(shape));
   }
   return view;
@@ -65,7 +65,7 @@ const float* WeightLoader::vector(const std::string& name, const ConstTensorView
   std::vector<float> numbers(static_cast<size_t>(w.shape.elements()));
   format_of(w.type).decode(w.data, numbers.data(), w.shape.elements());
   if (!std::all_of(numbers.begin(), numbers.end(), [](float x) { return std::isfinite(x); }))
-    throw_error(ErrorCode::kInvalidFile, "{}: has a number that is not finite", name);
+    throw_error(ErrorCode::kInvalidFile, "{}: {}: has a number that is not finite", file_.path(), name);
   store_.vectors.push_back(std::move(numbers));
   advance(w);
   return store_.vectors.back().data();
@@ -98,7 +98,10 @@ void WeightLoader::finish() {
 
 ConstTensorView Weights::require(const std::string& full_name, const Shape& shape) const {
   const std::optional<ConstTensorView> view = loader_->find(full_name, shape);
-  if (!view) throw_error(ErrorCode::kInvalidFile, "{}: missing, the model needs it as {}", full_name, to_string(shape));
+  if (!view) {
+    throw_error(ErrorCode::kInvalidFile, "{}: {}: missing, the model needs it as {}", file().path(), full_name,
+                to_string(shape));
+  }
   return *view;
 }
 
@@ -185,7 +188,7 @@ std::optional<Norm> Weights::find_norm(std::string_view name, int64_t size, floa
 
 int64_t Weights::rows_of(std::string_view name) const {
   const std::optional<ConstTensorView> view = file().find(weight_name(name));
-  if (!view) throw_error(ErrorCode::kInvalidFile, "{}: missing", weight_name(name));
+  if (!view) throw_error(ErrorCode::kInvalidFile, "{}: {}: missing", file().path(), weight_name(name));
   return view->shape.rows();
 }
 

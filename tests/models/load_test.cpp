@@ -50,13 +50,14 @@ class Load : public testing::Test {
     return GgufFile::open(path_);
   }
 
-  // The message of the error, which must have this code; "" when it loads.
+  // The message of the error, which must have this code and begin with the file; "" when it loads.
   std::string complaint(ErrorCode code, const Change& change, const std::string& model = "llama_wide") {
     const GgufFile file = write(change, model);
     try {
       load_model(file, *backend_, {});
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), code) << e.what();
+      EXPECT_TRUE(std::string_view(e.what()).starts_with(path_.native() + ": ")) << e.what();
       return e.what();
     }
     ADD_FAILURE() << "it loads";
@@ -236,7 +237,8 @@ TEST_F(Load, FeaturesNobodyImplementedAreNotIgnored) {
 TEST_F(Load, TensorsThatAreMissingOrOfAnotherShapeAreNamed) {
   using enum ErrorCode;
   EXPECT_CONTAINS(complaint(kInvalidFile, {.dropped_tensor = "token_embd.weight"}), "token_embd.weight");
-  EXPECT_CONTAINS(complaint(kInvalidFile, {.dropped_tensor = "blk.1.ffn_up.weight"}), "blk.1.ffn_up.weight: missing");
+  EXPECT_CONTAINS(complaint(kInvalidFile, {.dropped_tensor = "blk.1.ffn_up.weight"}),
+                  path_.native() + ": blk.1.ffn_up.weight: missing");
   // Norms before a part may be missing only where there is one behind it.
   EXPECT_CONTAINS(complaint(kInvalidFile, {.dropped_tensor = "blk.1.ffn_norm.weight"}),
                   "blk.1.ffn_norm.weight: missing");
