@@ -19,7 +19,8 @@ json::object parse_object(std::string_view text, std::string_view file) {
   json::error_code error;
   json::value root = json::parse(text, error, {}, options);
   if (error || !root.is_object())
-    throw_error(ErrorCode::kInvalidFile, "{}: not a JSON object ({})", file, error.message());
+    throw_error(ErrorCode::kInvalidFile, "{}: not a JSON object ({})", file,
+                error ? error.message() : "but another value");
   return std::move(root.get_object());
 }
 

@@ -140,7 +140,8 @@ SafeTensorsFile SafeTensorsFile::parse(std::span<const std::byte> bytes, std::st
   json::error_code error;
   json::monotonic_resource memory;
   const json::value root = json::parse(header, error, &memory, options);
-  if (error || !root.is_object()) bad(name, "the header is not a JSON object ({})", error.message());
+  if (error || !root.is_object())
+    bad(name, "the header is not a JSON object ({})", error ? error.message() : "but another value");
 
   SafeTensorsFile file;
   for (const auto& [key, value] : root.get_object()) {

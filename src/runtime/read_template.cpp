@@ -51,7 +51,8 @@ TemplateSource of_config(const fs::path& path, std::string_view name) {
   const json::value root = json::parse(read_file(path, kMostTemplateBytes), error);
   const json::object* config = root.if_object();
   if (error || !config)
-    throw_error(ErrorCode::kInvalidFile, "{}: not a JSON object ({})", path.native(), error.message());
+    throw_error(ErrorCode::kInvalidFile, "{}: not a JSON object ({})", path.native(),
+                error ? error.message() : "but another value");
   TemplateSource source;
   for (const auto& [key, value] : *config) {
     if (!key.ends_with("_token") || key.starts_with("add_")) continue;

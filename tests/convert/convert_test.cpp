@@ -263,6 +263,12 @@ TEST_F(Convert, FoldersOfQuantisedWeightsSayWhatTheyAre) {
       << complaint(other);
 }
 
+TEST_F(Convert, SettingsThatAreNoObjectAreNotCalledASuccess) {
+  const fs::path folder = copy("llama_tied");
+  std::ofstream(folder / "config.json") << "[]";
+  EXPECT_EQ(complaint(folder), (folder / "config.json").native() + ": not a JSON object (but another value)");
+}
+
 TEST_F(Convert, BlocksWithoutTheirScalesAreNamed) {
   const fs::path folder = copy("gptoss_fp4");
   replace(folder / "model.safetensors", "model.layers.1.mlp.experts.down_proj_scales",

@@ -112,6 +112,8 @@ TEST_F(ReadTemplate, InAFolderTheFileOfItsOwnCounts) {
 TEST_F(ReadTemplate, BrokenFilesAreSaidToBe) {
   for (const char* text : {"", "{", "[]", R"({"chat_template": [{"name": 1}]})"})
     EXPECT_THROW(read_template(folder_.write("bad.json", text)), Error) << text;
+  const std::string message = complaint([&] { read_template(folder_.write("bad.json", "[]")); });
+  EXPECT_TRUE(message.ends_with(": not a JSON object (but another value)")) << message;
 }
 
 }  // namespace
