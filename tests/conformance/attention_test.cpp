@@ -212,6 +212,21 @@ TEST_P(AttentionTest, OnlyTheRowsThatAreAskedFor) {
                     {.k_dim = 32, .options = {.scale = 0.2f, .window = 7}, .runs = {{90, 200}}, .kept = {3, 199}});
 }
 
+// The blocks behind the cache's window are gone, and nothing is read where they were.
+TEST_P(AttentionTest, AWiderWindowThanThatOfTheCacheIsNoticed) {
+  const auto backend = GetParam().backend();
+  const auto ops = backend->make_ops();
+  Cache cache(backend->kv_layout(DType::kF16, DType::kF16, 1, 16, 16), {{0, 2}, {200, 2}});
+  ops->begin_step();
+  const Step step = cache.fill(*ops, 7);
+  cache.drop_passed(70);
+  Rows rows(4, 32, 11);
+  const Tensor q = Ops::split_heads(rows.tensor(4), 2);
+  ops->attention(q, cache.layer(), step.set(), {.window = 70});
+  for (const int32_t window : {0, 140})
+    EXPECT_THROW(ops->attention(q, cache.layer(), step.set(), {.window = window}), Error) << window;
+}
+
 TEST_P(AttentionTest, NoRowsGiveNoRows) {
   const auto backend = GetParam().backend();
   const auto ops = backend->make_ops();

@@ -165,6 +165,13 @@ struct CpuOps::AttentionWork {
   int64_t last_span(const RowRun& run, int64_t row) const noexcept {
     return (end_position(row, whole_end(run)) - 1) / kSpanPositions;
   }
+  // The blocks from the first to the last key that a run sees are there. Those before them may be gone, where a window
+  // has passed: a wider one than that of the cache's group would read them.
+  void check_blocks(const RowRun& run, int64_t first, int64_t end) const {
+    const auto table = kv.tables[static_cast<size_t>(run.slot)];
+    INGLE_CHECK(end <= std::ssize(table) * kKvBlockPositions);
+    INGLE_CHECK(table[static_cast<size_t>(first / kKvBlockPositions)] >= 0);
+  }
   bool bent() const noexcept { return options.soft_cap > 0.0f || options.slopes != nullptr; }
 };
 
@@ -363,6 +370,7 @@ Tensor CpuOps::attention(Tensor q, const KvLayer& kv, const RowSet& rows, const 
   double cache_bytes = 0;
   for (const RowRun& run : rows.runs) {
     const int64_t whole = work.whole_end(run), behind = run.first_row + run.rows;
+    work.check_blocks(run, work.first_position(run.first_row), work.end_position(behind - 1, whole));
     for (int64_t r = run.first_row; r < behind; ++r)
       pairs += static_cast<double>(work.end_position(r, whole) - work.first_position(r));
     const auto keys = static_cast<double>(work.end_position(behind - 1, whole) - work.first_position(run.first_row));
