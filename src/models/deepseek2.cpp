@@ -157,7 +157,9 @@ Tensor DeepSeek::forward(Ops& op, const Step& step) const {
 }  // namespace
 
 std::span<const Architecture> deepseek2_architectures() {
-  static constexpr Architecture kRows[] = {{"deepseek2", make_graph<DeepSeek>, {.expert_weights_norm = false}}};
+  static constexpr Architecture kRows[] = {
+      {"deepseek2", make_graph<DeepSeek>, {.expert_weights_norm = false, .both_directions = false, .windows = false}},
+  };
   return kRows;
 }
 

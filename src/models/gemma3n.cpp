@@ -222,7 +222,12 @@ std::span<const Architecture> gemma3n_architectures() {
   static constexpr Architecture kRows[] = {
       {"gemma3n",
        make_graph<Gemma3n>,
-       {.window_period = 5, .attention_scale = 1, .logit_soft_cap = 30, .shares_caches = true, .windows_differ = true}},
+       {.window_period = 5,
+        .attention_scale = 1,
+        .logit_soft_cap = 30,
+        .both_directions = false,
+        .shares_caches = true,
+        .windows_differ = true}},
   };
   return kRows;
 }

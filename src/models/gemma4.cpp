@@ -196,7 +196,12 @@ std::span<const Architecture> gemma4_architectures() {
   static constexpr Architecture kRows[] = {
       {"gemma4",
        make_graph<Gemma4>,
-       {.window_period = 6, .attention_scale = 1, .logit_soft_cap = 30, .shares_caches = true, .windows_differ = true}},
+       {.window_period = 6,
+        .attention_scale = 1,
+        .logit_soft_cap = 30,
+        .both_directions = false,
+        .shares_caches = true,
+        .windows_differ = true}},
   };
   return kRows;
 }

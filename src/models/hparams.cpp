@@ -32,6 +32,23 @@ std::vector<int32_t> read_windows(const Keys& keys, int64_t layers, int64_t defa
   return windows;
 }
 
+// Attention of a kind that the graph would not compute is refused. `window`: of sliding layers; 0: there are none.
+void check_attention(const Hparams& h, const Keys& keys, int32_t window, const HparamDefaults& defaults) {
+  constexpr std::string_view kWindow = "attention.sliding_window";
+  if (window != 0 && !defaults.windows) {
+    throw_error(ErrorCode::kUnsupported, "{}: key '{}' is {}; sliding windows are not implemented for {}", h.file,
+                keys.name(kWindow), window, h.architecture);
+  }
+  if (window != 0 && !h.causal) {
+    throw_error(ErrorCode::kUnsupported, "{}: a sliding window ('{}') of a model that reads in both directions", h.file,
+                keys.name(kWindow));
+  }
+  if (!h.causal && !defaults.both_directions) {
+    throw_error(ErrorCode::kUnsupported, "{}: key '{}' is false; reading in both directions is not implemented for {}",
+                h.file, keys.name("attention.causal"), h.architecture);
+  }
+}
+
 // The last `shared` layers read the cache of the last layer of their kind (sliding or not) that writes.
 void share_caches(Hparams& h, const Keys& keys, bool may) {
   const int64_t shared = keys.find_count("attention.shared_kv_layers", 0, 0, h.layer_count() - 1);
@@ -179,10 +196,7 @@ Hparams read_hparams(const GgufFile& file, const HparamDefaults& defaults) {
       keys.has("attention.head_count_kv") ? keys.per_layer("attention.head_count_kv", layers, 1, kMaxExtent) : heads;
   const std::vector<int64_t> d_ff = keys.per_layer("feed_forward_length", layers, 1, kMaxExtent);
   const std::vector<int32_t> windows = read_windows(keys, layers, defaults.window_period);
-  if (!h.causal && std::ranges::any_of(windows, [](int32_t window) { return window != 0; })) {
-    throw_error(ErrorCode::kUnsupported, "{}: a sliding window ('{}') of a model that reads in both directions", h.file,
-                keys.name("attention.sliding_window"));
-  }
+  check_attention(h, keys, *std::ranges::max_element(windows), defaults);
   const bool says_head_dim = keys.has("attention.key_length") || keys.has("head_dim");
   if (!says_head_dim && h.d_model % heads[0] != 0) {
     throw_error(ErrorCode::kInvalidFile, "{}: {} channels do not divide into {} heads, and there is no key '{}'",

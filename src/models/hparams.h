@@ -45,6 +45,8 @@ struct HparamDefaults {
   bool whole_yarn_pairs = true;                       // RopeHparams::whole_pairs
   bool layer_norms = false;                           // norms are centred: their eps has a key of another name
   bool causal = true;                                 // a token sees those before it; false: all of its text
+  bool both_directions = true;                        // false: a file that says it is not causal is refused
+  bool windows = true;                                // false: a file with a sliding window is refused
   bool shares_caches = false;                         // the last layers may read the cache of earlier ones
   bool windows_differ = false;          // sliding layers have a head size and a rope (base 10000) of their own
   bool windows_unstretched = false;     // sliding layers turn without rope scaling
@@ -72,7 +74,8 @@ struct Hparams {
   int last_writer() const noexcept;
 };
 
-// Throws Error: kInvalidFile (names the key, what it is and what it may be), kUnsupported (rope scaling).
+// Throws Error: kInvalidFile (names the key, what it is and what it may be), kUnsupported (rope scaling, attention that
+// the architecture's graph does not compute).
 // `vocab` is the number of rows of token_embd.weight.
 Hparams read_hparams(const GgufFile& file, const HparamDefaults& defaults = {});
 

@@ -234,6 +234,26 @@ TEST_F(Load, FeaturesNobodyImplementedAreNotIgnored) {
       "8 experts, 0 used");
 }
 
+TEST_F(Load, AttentionThatItsGraphDoesNotComputeIsRefused) {
+  using enum ErrorCode;
+  EXPECT_CONTAINS(complaint(kUnsupported,
+                            {.keys = [](GgufWriter& w) { w.set<uint32_t>("deepseek2.attention.sliding_window", 16); }},
+                            "deepseek2_lite"),
+                  "key 'deepseek2.attention.sliding_window' is 16; sliding windows are not implemented for deepseek2");
+  const auto of_both_directions = [&](const std::string& architecture, const std::string& model) {
+    const std::string key = architecture + ".attention.causal";
+    EXPECT_CONTAINS(
+        complaint(kUnsupported,
+                  {.keys = [&](GgufWriter& w) { w.set<bool>(key, false); },
+                   .dropped_key = architecture + ".attention.sliding_window"},
+                  model),
+        fmt::format("key '{}' is false; reading in both directions is not implemented for {}", key, architecture));
+  };
+  of_both_directions("deepseek2", "deepseek2_lite");
+  of_both_directions("gemma4", "gemma4_ple");
+  of_both_directions("gemma3n", "gemma3n_tiny");
+}
+
 TEST_F(Load, TensorsThatAreMissingOrOfAnotherShapeAreNamed) {
   using enum ErrorCode;
   EXPECT_CONTAINS(complaint(kInvalidFile, {.dropped_tensor = "token_embd.weight"}), "token_embd.weight");
