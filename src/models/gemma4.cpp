@@ -118,7 +118,9 @@ Layer Gemma4::make_layer(const Weights& b, const LayerHparams& l, int index) con
               .scale = 1};
   if (l.kv_owner == index) {
     layer.attn.k = fine(b.linear("attn_k", h_.d_model, l.kv_heads * l.k_dim));
-    if (b.has("attn_v")) layer.attn.v = fine(b.linear("attn_v", h_.d_model, l.kv_heads * l.v_dim));
+    // Without v the keys' own rows are the values, which then have their size.
+    if (b.has("attn_v") || l.k_dim != l.v_dim)
+      layer.attn.v = fine(b.linear("attn_v", h_.d_model, l.kv_heads * l.v_dim));
     layer.attn.k_norm = b.norm("attn_k_norm", l.k_dim, h_.norm_eps);
   } else {
     b.skip("attn_k");  // and attn_k_norm: files keep them, nobody reads them

@@ -19,6 +19,7 @@ struct Change {
   std::string dropped_key = {};
   std::string dropped_tensor = {};
   std::string reshaped_tensor = {};  // gets one row less
+  std::string narrowed_tensor = {};  // gets half of its columns
   bool no_tensors = false;
   std::string added_tensor = {};
   float added_value = 1;
@@ -40,6 +41,7 @@ class Load : public testing::Test {
         if (tensor.name == change.dropped_tensor) continue;
         ConstTensorView view = tensor.view;
         if (tensor.name == change.reshaped_tensor) --view.shape.extent[0];
+        if (tensor.name == change.narrowed_tensor) view.shape.extent[1] /= 2;
         writer.add_tensor(tensor.name, view.type, view.shape, {view.data, view.bytes()});
       }
     }
@@ -252,6 +254,14 @@ TEST_F(Load, AttentionThatItsGraphDoesNotComputeIsRefused) {
   of_both_directions("deepseek2", "deepseek2_lite");
   of_both_directions("gemma4", "gemma4_ple");
   of_both_directions("gemma3n", "gemma3n_tiny");
+}
+
+TEST_F(Load, KeysCanBeValuesOnlyOfTheirOwnSize) {
+  EXPECT_CONTAINS(complaint(ErrorCode::kInvalidFile,
+                            {.keys = [](GgufWriter& w) { w.set<uint32_t>("gemma4.attention.value_length", 10); },
+                             .narrowed_tensor = "blk.2.attn_output.weight"},
+                            "gemma4_kv_equal"),
+                  "blk.2.attn_v.weight: missing");
 }
 
 TEST_F(Load, TensorsThatAreMissingOrOfAnotherShapeAreNamed) {
