@@ -78,8 +78,10 @@ Tensor Bert::forward(Ops& op, const Step& step) const {
     const LayerRows rows = step.need.layer(static_cast<int>(i));
     op.set_layer(static_cast<int>(i));
     step.tap(static_cast<int>(i), x);
-    if (rows.out.empty()) return {};  // nobody wants anything, and nobody will read this text's cache
-    x = op.norm(l.attn_norm, l.attn(op, l.shape, rope_, x, rows, step.kv[i], {.add_to = rows.crop(op, x)}));
+    const Tensor residual = rows.out.empty() ? Tensor{} : rows.crop(op, x);
+    const Tensor attended = l.attn(op, l.shape, rope_, x, rows, step.kv[i], {.add_to = residual});
+    if (rows.out.empty()) return {};  // the last layer that writes, and nobody wants anything
+    x = op.norm(l.attn_norm, attended);
     const Tensor sum = std::visit([&](const auto& mlp) { return mlp(op, x, {.add_to = x}); }, l.mlp);
     x = op.end_layer(op.norm(l.mlp_norm, sum));
   }

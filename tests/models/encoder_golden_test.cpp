@@ -4,6 +4,8 @@
 
 #include "ingle/ingle.h"
 #include "tests/expect_error.h"
+#include "tests/gguf/temporary_folder.h"
+#include "tests/models/changed_model.h"
 #include "tests/models/encoders.h"
 
 namespace ingle {
@@ -184,6 +186,22 @@ TEST_F(Bert, MorePositionsThanItHasLearnedAreRefused) {
   EXPECT_EQ(Session(model_).options().context, 160);
   EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { Session(model_, {.context = 161}); }),
             "context: 161 is more than the 160 positions this model has learned");
+}
+
+// Then a text may be read in pieces, of which all but the last want nothing and still leave keys and values.
+TEST_F(Bert, OneThatReadsFromLeftToRightGivesTheSameInSeveralMicroBatches) {
+  const test::TemporaryFolder folder;
+  test::write_changed(golden_.file(), folder / "causal.gguf",
+                      [](GgufWriter& w) { w.set<bool>("bert.attention.causal", true); });
+  const Model model = Model::open(engine_, folder / "causal.gguf");
+  ASSERT_TRUE(model.info().causal);
+  const EncodedText& text = golden_.texts[0];
+  ASSERT_GT(text.tokens.size(), 64);
+  const auto last_row = [&](int64_t micro_batch) {
+    Session s(model, {.micro_batch = micro_batch});
+    return evaluate(s, {text}, Want::kLast, Want::kNothing)[0].hidden;
+  };
+  EXPECT_EQ(last_row(32), last_row(128));
 }
 
 TEST_F(Bert, LogitsAndGenerationAreRefused) {

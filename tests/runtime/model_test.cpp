@@ -8,6 +8,7 @@
 
 #include "gguf/writer.h"
 #include "ingle/ingle.h"
+#include "tests/models/changed_model.h"
 #include "tests/models/golden.h"
 
 namespace ingle {
@@ -21,13 +22,7 @@ class ModelText : public testing::Test {
   Model open() { return Model::open(engine_, golden::path("llama_tied.gguf")); }
   // The same model with some keys set.
   Model open_with(const std::function<void(GgufWriter&)>& keys) {
-    const GgufFile source = GgufFile::open(golden::path("llama_tied.gguf"));
-    GgufWriter writer(copy_);
-    writer.copy_metadata(source);
-    keys(writer);
-    for (const GgufTensor& t : source.tensors())
-      writer.add_tensor(t.name, t.view.type, t.view.shape, {t.view.data, t.view.bytes()});
-    writer.finish();
+    test::write_changed(golden::path("llama_tied.gguf"), copy_, keys);
     return Model::open(engine_, copy_);
   }
   static ChatRequest user(std::string text) { return {.messages = {{"user", std::move(text)}}, .arguments = {}}; }
