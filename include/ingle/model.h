@@ -43,6 +43,9 @@ struct ModelInfo {
   int64_t parameters = 0;
   int64_t layers = 0, d_model = 0, heads = 0, kv_heads = 0, vocabulary = 0;
   int64_t context_length = 0;  // that the model was trained for
+  // LongRoPE: a session whose context is longer turns keys by the factors for long texts, and so gives the same tokens
+  // other numbers. 0: the context makes no difference.
+  int64_t short_context = 0;
   bool has_chat_template = false;
   bool causal = true;     // false: reads in both directions, a text at once
   bool generates = true;  // false: an encoder, for embed and rerank

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "models/rope.h"
 #include "models/vocabulary.h"
 #include "runtime/model_impl.h"
 #include "runtime/planning_backend.h"
@@ -111,7 +112,10 @@ Model::Impl::Impl(Engine& engine_, GgufFile opened, const ModelOptions& options)
   }
   info.vocabulary = loaded.graph ? loaded.graph->hparams().vocab : tokenizer->size();
   if (loaded.graph) {
-    info.causal = loaded.graph->hparams().causal;
+    const Hparams& h = loaded.graph->hparams();
+    info.causal = h.causal;
+    if (turns_for_long_texts(file, h, std::numeric_limits<int64_t>::max()))
+      info.short_context = h.rope.original_context;
     info.generates = info.causal && loaded.graph->has_logits();
   }
   if (loaded.classifier) info.labels = label_names(file, loaded.classifier->output.out());

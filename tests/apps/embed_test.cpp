@@ -75,10 +75,10 @@ TEST(Texts, AreLinesWithOrWithoutAnEndOfTheLast) {
   EXPECT_THAT(lines(""), ElementsAre());
 }
 
-size_t together(const std::vector<size_t>& lengths, int64_t batch) {
+size_t together(const std::vector<size_t>& lengths, int64_t batch, int64_t short_context = 0) {
   std::vector<Tokens> texts;
   for (const size_t length : lengths) texts.emplace_back(length);
-  return texts_together(texts, batch);
+  return texts_together(texts, batch, short_context);
 }
 
 TEST(TextsTogether, AreAsManyAsFitTheBatch) {
@@ -96,6 +96,12 @@ TEST(TextsTogether, ALongOneIsReadAlone) {
 
 TEST(TextsTogether, TakeModerateCache) {
   EXPECT_EQ(together({4096, 1, 1, 1, 1, 1}, 100000), 4u);  // 4 x 4096 = 16384
+}
+
+TEST(TextsTogether, AreAllShortOrAllLongWhereThatMakesADifference) {
+  EXPECT_EQ(together({32, 8, 33, 8}, 2048, 32), 2u);
+  EXPECT_EQ(together({33, 64, 32}, 2048, 32), 2u);
+  EXPECT_EQ(together({32, 8, 33, 8}, 2048, 0), 4u);
 }
 
 using Embeddings = std::vector<std::vector<float>>;
@@ -162,6 +168,20 @@ TEST_P(GoldenEmbedding, OfEqualTextsIsEqual) {
   const Embeddings embeddings = embed(model, texts_, {});
   EXPECT_NEAR(cosine(embeddings[2], embeddings[3]), 1, 1e-6);
   EXPECT_LT(cosine(embeddings[0], embeddings[2]), 0.9999);
+}
+
+// LongRoPE: a long neighbour does not make a short text's keys turn by the factors for long texts.
+TEST(Embedding, OfATextIsThatWhichItHasAlone) {
+  Engine engine({.threads = 1, .isa = "", .exact = false, .log = {}});
+  const Model model = Model::open(engine, golden::path("phi3_long.gguf"));
+  const Tokens text = golden::load("phi3_long").prompts[0].tokens;
+  const auto border = static_cast<size_t>(model.info().short_context);
+  ASSERT_GT(border, 7);
+  ASSERT_LT(border, text.size());
+  const std::vector<Tokens> texts = {golden::slice(text, 0, border), text, golden::slice(text, 0, 7), text,
+                                     golden::slice(text, 0, border + 1)};
+  const Embeddings together = embed(model, texts, {});
+  for (size_t t = 0; t < texts.size(); ++t) EXPECT_EQ(together[t], embed(model, {texts[t]}, {})[0]) << "text " << t;
 }
 
 // An encoder reads a text at once: a micro-batch grows to what the longest text takes.

@@ -80,7 +80,9 @@ std::vector<Ranked> score(const Model& model, const Pairs& pairs, const Relevanc
   const std::span<const Tokens> all = pairs.tokens;
   std::vector<Ranked> ranked(all.size());
   for (size_t done = 0; done < all.size();) {
-    const std::span<const Tokens> together = all.subspan(done, texts_together(all.subspan(done), options.batch));
+    const std::span<const Tokens> left = all.subspan(done);
+    const std::span<const Tokens> together =
+        left.first(texts_together(left, options.batch, model.info().short_context));
     Session session = session_for(model, together, options);
     std::vector<RunRequest> runs;
     for (size_t i = 0; i < together.size(); ++i) {

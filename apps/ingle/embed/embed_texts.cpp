@@ -48,12 +48,14 @@ void add(RowCounts& sum, const RowCounts& rows) {
   for (size_t l = 0; l < rows.by_layer.size(); ++l) sum.by_layer[l] += rows.by_layer[l];
 }
 
-size_t texts_together(std::span<const Tokens> texts, int64_t batch) {
+size_t texts_together(std::span<const Tokens> texts, int64_t batch, int64_t short_context) {
+  const auto is_long = [&](const Tokens& text) { return short_context > 0 && length(text) > short_context; };
   int64_t count = 0, tokens = 0, longest = 0;
   for (const Tokens& text : texts) {
     tokens += length(text);
     longest = std::max(longest, length(text));
-    const bool fits = count < kMostTexts && tokens <= batch && (count + 1) * longest <= kMostPositions;
+    const bool fits = count < kMostTexts && tokens <= batch && (count + 1) * longest <= kMostPositions &&
+                      is_long(text) == is_long(texts.front());
     if (count > 0 && !fits) break;
     ++count;
   }
@@ -64,8 +66,9 @@ RowCounts embed_texts(const Model& model, std::span<const Tokens> texts, const E
                       const std::function<void(size_t index, std::vector<float> embedding)>& each) {
   RowCounts rows;
   for (size_t done = 0; done < texts.size();) {
+    const std::span<const Tokens> left = texts.subspan(done);
     const std::span<const Tokens> together =
-        texts.subspan(done, texts_together(texts.subspan(done), options.session.batch));
+        left.first(texts_together(left, options.session.batch, model.info().short_context));
     std::vector<Pooler> poolers(together.size(), Pooler(options.pooling));
     add(rows, embed_together(model, together, options, poolers));
     for (const Pooler& pooler : poolers) each(done++, pooler.embedding(options.normalize));

@@ -20,8 +20,9 @@ struct EmbedOptions {
 };
 
 // How many of the texts, from the first, are read together: at least one, further ones while their tokens fit a queue
-// of `batch` and the cache they take together stays moderate.
-size_t texts_together(std::span<const Tokens> texts, int64_t batch);
+// of `batch`, the cache they take together stays moderate, and they are on the first one's side of `short_context`
+// (ModelInfo): a text's numbers are those that it has alone.
+size_t texts_together(std::span<const Tokens> texts, int64_t batch, int64_t short_context);
 
 // A session that is just as large as reading these texts together asks for; of `options` context and sequences follow.
 // In a model that reads a text at once a micro-batch holds the longest.
