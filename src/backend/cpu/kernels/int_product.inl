@@ -394,24 +394,17 @@ INGLE_INLINE void store_quantized(const F32 (&v)[32 / kLanes], F32 steps, float 
 template <int kTerms>
 INGLE_INLINE void quantize_rows(const float* x, int64_t x_stride, int rows, int64_t blocks, uint8_t* group) {
   for (int64_t b = 0; b < blocks; ++b, x += 32, group += kActivationBytes * rows * kTerms) {
-    alignas(64) float amax[(kMaxTileTokens + kLanes - 1) / kLanes * kLanes] = {};
     for (int y = 0; y < rows; ++y) {
-      F32 largest = zero();
-      for (int i = 0; i < 32 / kLanes; ++i) largest = max_magnitude(largest, abs(load(x + y * x_stride + i * kLanes)));
-      amax[y] = max_of_magnitudes(largest);
-    }
-    alignas(64) float scale[sizeof(amax) / 4], steps[sizeof(amax) / 4];
-    for (int y = 0; y < rows; y += kLanes) {
-      const F32 top = load(amax + y);
+      F32 v[32 / kLanes], largest = zero();
+      for (int i = 0; i < 32 / kLanes; ++i) {
+        v[i] = load(x + y * x_stride + i * kLanes);
+        largest = max_magnitude(largest, abs(v[i]));
+      }
+      const float amax = max_of_magnitudes(largest);
       // Infinite and no number: the same less itself is NaN. Of what is too small 127 / amax overflows: it counts as 0.
-      store(scale + y, add(div(top, set1(127.0f)), sub(top, top)));
-      store(steps + y, div(set1(127.0f), max(top, set1(1e-36f))));
-    }
-    for (int y = 0; y < rows; ++y) {
-      F32 v[32 / kLanes];
-      for (int i = 0; i < 32 / kLanes; ++i) v[i] = load(x + y * x_stride + i * kLanes);
-      const F32 in_steps = set1(amax[y] > 1e-36f ? steps[y] : 0.0f);
-      store_quantized(v, in_steps, scale[y], y * kTerms, rows * kTerms, group);
+      const float scale = amax / 127.0f + (amax - amax);
+      const F32 in_steps = set1(amax > 1e-36f ? 127.0f / amax : 0.0f);
+      store_quantized(v, in_steps, scale, y * kTerms, rows * kTerms, group);
       if constexpr (kTerms == 2) {
         for (int i = 0; i < 32 / kLanes; ++i) {
           // What is left is at most half a step; a little more where v rounded up to 127.
@@ -419,7 +412,7 @@ INGLE_INLINE void quantize_rows(const float* x, int64_t x_stride, int rows, int6
           v[i] = mul(sub(v[i], round(v[i])), set1(254.0f));
           v[i] = max(min(v[i], set1(127.0f)), set1(-127.0f));
         }
-        store_quantized(v, set1(1.0f), scale[y] / 254.0f, y * kTerms + 1, rows * kTerms, group);
+        store_quantized(v, set1(1.0f), scale / 254.0f, y * kTerms + 1, rows * kTerms, group);
       }
     }
   }
