@@ -126,6 +126,8 @@ class CpuOps final : public Ops {
   // All of p's rows past a group of panels of weights like p's.
   void stream_panels(const Product& p, const PanelGroup& group) const noexcept;
   void join_terms(float* acc, int64_t tokens) const noexcept;
+  struct Ahead;
+  Ahead after_slice(const Product& p, int64_t panel, int64_t block) const noexcept;
   void int_panel(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice,
                  bool fresh);
   void float_panel(const Product& p, int64_t panel, int64_t first, int64_t last, float* acc, std::byte* slice);
