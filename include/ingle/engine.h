@@ -33,7 +33,8 @@ struct MachineInfo {
   std::vector<std::string> other_isas;  // that this build has and this processor lacks
 };
 
-// Thread-safe to share by reference; models and sessions made with it must not outlive it.
+// Thread-safe to share by reference: sessions of several threads take turns, operation by operation. Models and
+// sessions made with it must not outlive it.
 class Engine {
  public:
   // Throws Error{kInvalidArgument} for an ISA this processor cannot run (names those it can) or a thread count out of

@@ -1,5 +1,7 @@
 #include "base/thread_pool.h"
 
+#include <system_error>
+
 #include "base/error.h"
 #include "base/platform.h"
 
@@ -22,10 +24,25 @@ void wait_while_equal(const Atomic& atomic, Value value) noexcept {
 
 ThreadPool::ThreadPool(int threads) : size_(threads) {
   INGLE_CHECK(threads >= 1);
-  for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { work(i); });
+  threads_.reserve(static_cast<size_t>(threads - 1));
+  try {
+    for (int i = 1; i < threads; ++i) threads_.emplace_back([this, i] { work(i); });
+  } catch (const std::system_error& error) {
+    const size_t started = threads_.size();
+    stop();
+    throw_error(ErrorCode::kOutOfMemory,
+                "threads: of {} the system let {} start ({}); use fewer, or raise the limits "
+                "on processes and memory",
+                threads, started + 1, error.code().message());
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() noexcept {
   stop_ = true;
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();
@@ -34,6 +51,7 @@ ThreadPool::~ThreadPool() {
 
 void ThreadPool::run_erased(Region region, void* argument) {
   if (size_ == 1) return region(argument, 0);
+  const std::lock_guard turn(turn_);
   region_ = region;
   argument_ = argument;
   running_.store(size_ - 1, std::memory_order_relaxed);

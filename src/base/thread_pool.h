@@ -4,16 +4,18 @@
 
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <thread>
 #include <type_traits>
 #include <vector>
 
 namespace ingle {
 
-// One caller at a time; regions do not nest. The caller is thread 0. Regions must not throw.
+// Callers in several threads take turns; regions do not nest. The caller is thread 0. Regions must not throw.
 class ThreadPool {
  public:
-  explicit ThreadPool(int threads);  // at least 1
+  // `threads`: at least 1. Throws Error{kOutOfMemory} where the system does not let so many start.
+  explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
@@ -33,8 +35,10 @@ class ThreadPool {
   using Region = void (*)(void*, int);
   void run_erased(Region region, void* argument);
   void work(int thread);
+  void stop() noexcept;  // ends the threads that have started
 
   const int size_;
+  std::mutex turn_;  // held for a region
   std::vector<std::thread> threads_;
   Region region_ = nullptr;
   void* argument_ = nullptr;

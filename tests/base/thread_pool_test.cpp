@@ -3,8 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <iostream>
 #include <numeric>
+#include <thread>
 #include <vector>
+
+#include "tests/address_space.h"
+#include "tests/expect_error.h"
 
 namespace ingle {
 namespace {
@@ -41,6 +46,38 @@ TEST(ThreadPool, WakesThreadsThatHaveGoneToSleep) {
     pool.run([&](int) { ++runs; });
   }
   EXPECT_EQ(runs.load(), 6);
+}
+
+TEST(ThreadPool, CallersTakeTurns) {
+  ThreadPool pool(3);
+  std::vector<int> sums(4, 0);
+  std::vector<std::thread> callers;
+  for (size_t caller = 0; caller < sums.size(); ++caller) {
+    callers.emplace_back([&, caller] {
+      std::vector<int> runs(3, 0);
+      for (int i = 0; i < 200; ++i) {
+        pool.run([&](int thread) {
+          ++runs[static_cast<size_t>(thread)];
+          pool.barrier();
+        });
+      }
+      sums[caller] = std::accumulate(runs.begin(), runs.end(), 0);
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(sums, std::vector<int>(4, 600));
+}
+
+TEST(ThreadPool, ThreadsThatMayNotStartAreAnError) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need all of the address space";
+#endif
+  const auto with_little_room = [] {
+    test::leave_address_space(size_t{40} << 20);
+    std::cerr << test::error_of(ErrorCode::kOutOfMemory, [] { const ThreadPool pool(500); });
+    std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(with_little_room(), testing::ExitedWithCode(0), "threads: of 500 the system let [0-9]+ start");
 }
 
 TEST(TaskCounter, HandsOutEveryTaskExactlyOnce) {

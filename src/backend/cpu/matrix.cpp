@@ -129,6 +129,7 @@ constexpr size_t kWeightPiece = size_t{64} << 20;
 
 MatrixStorage::Part MatrixStorage::allocate(size_t bytes) {
   const size_t rounded = (bytes + 63) & ~size_t{63};
+  const std::lock_guard lock(mutex_);
   if (piece_ == nullptr || used_ + rounded > piece_->size()) {
     piece_ = std::make_shared<AlignedBuffer>(std::max(rounded, kWeightPiece));
     used_ = 0;

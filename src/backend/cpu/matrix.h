@@ -1,6 +1,8 @@
 // A weight matrix as the CPU keeps it, and the choice of layout.
 #pragma once
 
+#include <mutex>
+
 #include "backend/backend.h"
 #include "backend/cpu/kernels.h"
 #include "base/aligned_buffer.h"
@@ -9,7 +11,7 @@
 namespace ingle::cpu {
 
 // Memory for many matrices from few large pieces, so that small matrices lie on huge pages too. A piece goes when the
-// last matrix in it goes: that is why matrices share it.
+// last matrix in it goes: that is why matrices share it. Thread-safe.
 class MatrixStorage {
  public:
   struct Part {
@@ -20,6 +22,7 @@ class MatrixStorage {
   Part allocate(size_t bytes);  // 64-byte aligned, zero
 
  private:
+  std::mutex mutex_;
   std::shared_ptr<AlignedBuffer> piece_;
   size_t used_ = 0;
 };
