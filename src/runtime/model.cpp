@@ -9,6 +9,7 @@
 #include "models/vocabulary.h"
 #include "runtime/model_impl.h"
 #include "runtime/planning_backend.h"
+#include "runtime/tokenize.h"
 
 namespace ingle {
 namespace {
@@ -138,22 +139,7 @@ const ModelInfo& Model::info() const noexcept { return impl_->info; }
 Engine& Model::engine() const noexcept { return *impl_->engine; }
 
 std::vector<TokenId> Model::tokenize(std::string_view text, TokenizeOptions options) const {
-  const auto encode = [&](bool add_special) {
-    return impl_->tokenizer->encode(text, {add_special, options.parse_special});
-  };
-  std::vector<TokenId> tokens = encode(options.add_special);
-  const auto count = static_cast<int64_t>(tokens.size());
-  if (options.most == 0 || count <= options.most) return tokens;
-  const std::vector<TokenId> own = encode(false);
-  const int64_t around = count - static_cast<int64_t>(own.size());
-  if (options.most <= around) {
-    throw_error(ErrorCode::kInvalidArgument, "{} tokens have no room for a text beside the {} that begin and end it",
-                options.most, around);
-  }
-  const auto text_begin = std::search(tokens.begin(), tokens.end(), own.begin(), own.end());
-  INGLE_CHECK(text_begin != tokens.end());
-  tokens.erase(text_begin + (options.most - around), text_begin + std::ssize(own));
-  return tokens;
+  return ingle::tokenize(*impl_->tokenizer, text, options);
 }
 
 namespace {

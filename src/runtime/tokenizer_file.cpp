@@ -4,6 +4,7 @@
 #include "base/read_file.h"
 #include "gguf/gguf.h"
 #include "models/vocabulary.h"
+#include "runtime/tokenize.h"
 #include "text/hf_tokenizer.h"
 #include "text/token_spans.h"
 #include "text/tokenizer.h"
@@ -52,7 +53,7 @@ TokenizerFile TokenizerFile::open(const std::filesystem::path& path, TokenizerFi
 int64_t TokenizerFile::size() const noexcept { return impl_->tokenizer->size(); }
 
 std::vector<TokenId> TokenizerFile::tokenize(std::string_view text, TokenizeOptions options) const {
-  return impl_->tokenizer->encode(text, {options.add_special, options.parse_special});
+  return ingle::tokenize(*impl_->tokenizer, text, options);
 }
 
 std::vector<TextToken> TokenizerFile::locate(std::string_view text, TokenizeOptions options,

@@ -79,6 +79,7 @@ TEST_F(Pairs, OneTextIsCutBeforeItsEndToken) {
   const std::vector<TokenId> cut = model_.tokenize("the cat sat", {.most = 4});
   EXPECT_THAT(texts({cut, 0}), ElementsAre("[CLS]", "▁the", "▁cat", "[SEP]"));
   EXPECT_THROW(model_.tokenize("the cat sat", {.most = 2}), Error);
+  EXPECT_EQ(TokenizerFile::open(model_.info().path).tokenize("the cat sat", {.most = 4}), cut);
   EXPECT_EQ(model_.tokenize("the cat", {.most = 4}), model_.tokenize("the cat"));
 }
 
