@@ -151,7 +151,8 @@ class Session {
   // A model that reads in both directions (ModelInfo::causal is false) reads a text in one step: a run is the whole of
   // its sequence, and not longer than a micro-batch. Runs of one micro-batch never see one another.
   // Throws Error: kInvalidArgument (token id, context or micro-batch exceeded: names the numbers), kUnsupported (logits
-  // of a model without an output layer, scores of one without a classifier), kOutOfMemory (cache budget), kCancelled.
+  // of a model without an output layer, scores of one without a classifier), kOutOfMemory (cache budget), kCancelled,
+  // kInvalidFile (a wanted row has numbers that are not finite: weights are damaged, or too large for the precision).
   void evaluate(std::span<const RunRequest> runs, const std::function<void(const ResultRow&)>& each);
   void set_cancel(std::function<bool()> cancelled);  // asked between micro-batches
   // From now on `take` gets every row that comes into these layers, whether or not its result is wanted, before the

@@ -10,6 +10,8 @@
 namespace ingle {
 
 // While it lives it stands in the session's way to its weights; it must not outlive the session. One thread at a time.
+// What the cache holds was computed with the tensors of its time: start a sequence anew, without reuse_prefix(), to see
+// what a tensor does to all of it.
 class TensorSwap {
  public:
   // `other`: a file of the same model, for instance a quantised one. Throws Error: what opening a file throws.

@@ -3,6 +3,8 @@
 // so that a short run never waits for a long one. Where a model reads in both directions a micro-batch takes whole
 // runs, one after the other.
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "base/error.h"
 #include "runtime/model_impl.h"
@@ -233,6 +235,17 @@ Tensor Session::Impl::output_of(Ops& op, const Tensor& hidden, int64_t first, in
   return output(all ? hidden : op.gather_rows(hidden, output_rows));
 }
 
+void Session::Impl::check_numbers(std::span<const float> numbers, std::string_view what, int32_t position) const {
+  constexpr uint32_t kExponent = 0x7f800000;
+  uint32_t bad = 0;
+  for (const float x : numbers) bad |= static_cast<uint32_t>((std::bit_cast<uint32_t>(x) & kExponent) == kExponent);
+  if (bad == 0) return;
+  const auto count = std::ranges::count_if(numbers, [](float x) { return !std::isfinite(x); });
+  throw_error(ErrorCode::kInvalidFile,
+              "{}: {} of {} {} are not finite after token {}; weights are damaged, or too large for this precision",
+              graph->hparams().file, count, numbers.size(), what, position);
+}
+
 // Logits are computed for a few rows at a time: those of one row may be a megabyte.
 void Session::Impl::deliver(Ops& op, Tensor hidden, const std::function<void(const ResultRow&)>& each) {
   const RowSet& wanted = need.wanted();
@@ -260,6 +273,9 @@ void Session::Impl::deliver(Ops& op, Tensor hidden, const std::function<void(con
       if (has(wants_of(i), RowWant::kLogits)) result.logits = row_of(logits, logits_row++);
       if (has(wants_of(i), RowWant::kHidden)) result.hidden = row_of(hidden, i);
       if (has(wants_of(i), RowWant::kScores)) result.scores = row_of(scores, scores_row++);
+      check_numbers(result.logits, "logits", result.position);
+      check_numbers(result.hidden, "hidden numbers", result.position);
+      check_numbers(result.scores, "scores", result.position);
       each(result);
     }
     hidden = op.end_layer(hidden);

@@ -76,8 +76,15 @@ Session::Impl::Impl(const Model& model_, SessionOptions options_)
   if (options.trace) ops = std::make_unique<TracingOps>(std::move(ops), options.trace);
 }
 
-Session::Session(const Model& model, SessionOptions options)
-    : impl_(std::make_unique<Impl>(model, std::move(options))) {}
+Session::Session(const Model& model, SessionOptions options) {
+  const int64_t context = options.context, sequences = options.sequences;
+  try {
+    impl_ = std::make_unique<Impl>(model, std::move(options));
+  } catch (const std::bad_alloc&) {
+    throw_error(ErrorCode::kOutOfMemory, "session: not enough memory for a context of {} and {} sequences", context,
+                sequences);
+  }
+}
 Session::~Session() = default;
 Session::Session(Session&&) noexcept = default;
 
@@ -117,9 +124,14 @@ void Session::Impl::set_adapters(SequenceId id, std::vector<AppliedAdapter> list
 }
 
 SequenceId Session::create() {
-  const SequenceId id = impl_->cache.create();
-  impl_->set_adapters(id, impl_->options.adapters);
-  return id;
+  try {
+    const SequenceId id = impl_->cache.create();
+    impl_->set_adapters(id, impl_->options.adapters);
+    return id;
+  } catch (const std::bad_alloc&) {
+    throw_error(ErrorCode::kOutOfMemory, "sequence: not enough memory for the lists of {} positions",
+                impl_->options.context);
+  }
 }
 
 SequenceId Session::fork(SequenceId from) {
@@ -165,7 +177,12 @@ PrefixReport Session::last_reuse() const noexcept {
 }
 
 void Session::evaluate(std::span<const RunRequest> runs, const std::function<void(const ResultRow&)>& each) {
-  impl_->evaluate(runs, each);
+  try {
+    impl_->evaluate(runs, each);
+  } catch (const std::bad_alloc&) {
+    throw_error(ErrorCode::kOutOfMemory, "step: not enough memory for micro-batches of {} rows",
+                impl_->options.micro_batch);
+  }
 }
 void Session::set_cancel(std::function<bool()> cancelled) { impl_->cancelled = std::move(cancelled); }
 
@@ -176,6 +193,7 @@ void Session::set_tap(std::vector<int> layers, std::function<void(const TappedRo
     throw_error(ErrorCode::kInvalidArgument, "tap: layer {} is not from 0 to {}",
                 layers.front() < 0 ? layers.front() : layers.back(), count - 1);
   }
+  if (!layers.empty() && !take) throw_error(ErrorCode::kInvalidArgument, "tap: nobody takes the rows");
   impl_->tapped = std::move(layers);
   impl_->take_tapped = std::move(take);
 }
@@ -201,7 +219,8 @@ RowCounts RowCounts::operator-(const RowCounts& earlier) const {
   since.computed -= earlier.computed;
   since.skipped -= earlier.skipped;
   since.tokens -= earlier.tokens;
-  for (size_t i = 0; i < by_layer.size(); ++i) since.by_layer[i] -= earlier.by_layer[i];
+  for (size_t i = 0; i < std::min(by_layer.size(), earlier.by_layer.size()); ++i)
+    since.by_layer[i] -= earlier.by_layer[i];
   return since;
 }
 

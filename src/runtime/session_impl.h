@@ -70,8 +70,14 @@ struct Session::Impl {
   void queue_rows(size_t first);
   void grant_rows();
   void run_micro_batch(const std::function<void(const ResultRow&)>& each);
+  // Throws Error{kInvalidFile} where a number of a result is none, or infinite: nothing can be made of it.
+  void check_numbers(std::span<const float> numbers, std::string_view what, int32_t position) const;
   void deliver(Ops& op, Tensor hidden, const std::function<void(const ResultRow&)>& each);
   Ops& step_ops();
+  void set_ops(std::unique_ptr<Ops> other) {
+    adapted.reset();  // it goes over the old ones
+    ops = std::move(other);
+  }
   void fill_batch();
   void roll_back() noexcept;
 

@@ -17,16 +17,15 @@ void check_range(std::string_view name, int64_t value, int64_t least, int64_t mo
     throw_error(ErrorCode::kInvalidArgument, "{}: {} is not from {} to {}", name, value, least, most);
 }
 
+// In small letters, whatever the option's.
 std::string resolve_cache_type(std::string_view option, const std::string& name, DType preferred) {
-  if (name.empty()) {
-    std::string own(format_of(preferred).name);
-    std::transform(own.begin(), own.end(), own.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    return own;
-  }
-  if (find_format(name) == nullptr)
+  const Format* format = name.empty() ? &format_of(preferred) : find_format(name);
+  if (format == nullptr)
     throw_error(ErrorCode::kInvalidArgument, "{}: '{}' is not a type; f32, f16, i16, q8_0 and q4_0 are", option, name);
-  return name;
+  std::string own(format->name);
+  std::transform(own.begin(), own.end(), own.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return own;
 }
 
 int64_t blocks_for(int64_t positions) { return (positions + kKvBlockPositions - 1) / kKvBlockPositions; }

@@ -13,9 +13,9 @@ struct TensorSwap::Impl {
   Impl(Session& session_, const std::filesystem::path& other) : session(session_), file(GgufFile::open(other)) {
     auto swapping = std::make_unique<SwappingOps>(std::move(session.impl().ops));
     ops = swapping.get();
-    session.impl().ops = std::move(swapping);
+    session.impl().set_ops(std::move(swapping));
   }
-  ~Impl() { session.impl().ops = ops->release(); }
+  ~Impl() { session.impl().set_ops(ops->release()); }
 
   bool take(const std::string& tensor) {
     ops->matrices.clear();

@@ -5,12 +5,19 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
+#include <iostream>
+#include <limits>
 #include <new>
 #include <random>
+#include <thread>
 
+#include "gguf/gguf.h"
 #include "ingle/ingle.h"
+#include "tests/address_space.h"
 #include "tests/expect_error.h"
+#include "tests/gguf/temporary_folder.h"
 #include "tests/models/golden.h"
 
 namespace {
@@ -88,6 +95,90 @@ TEST(Session, OptionsOutOfRangeAreNamed) {
   error_of(kUnsupported, [&] { open({.cache_type_v = "q2_k"}); });
   const std::string huge = error_of(kOutOfMemory, [&] { open({.context = 1 << 26, .sequences = 100}); });
   EXPECT_NE(huge.find("a context of"), std::string::npos) << huge;
+}
+
+// An engine's threads serve one after the other who shares it.
+TEST(Session, SeveralThreadsHaveTheirOwnSessionsOnOneModel) {
+  const golden::Golden data = golden::load("llama_wide");
+  Engine engine({.threads = 3, .isa = {}, .exact = true, .log = {}});
+  const Model model = Model::open(engine, data.file());
+  const std::vector<TokenId> tokens = some_tokens(40);
+  const auto last_logits = [&](const Model& of) {
+    Session s(of, {.context = 64, .micro_batch = 8});
+    Rows rows;
+    read(s, s.create(), tokens, rows);
+    return rows[39];
+  };
+  const std::vector<float> alone = last_logits(model);
+  std::vector<std::vector<float>> shared(4), opened(4);
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < shared.size(); ++i) {
+    threads.emplace_back([&, i] {
+      shared[i] = last_logits(model);
+      opened[i] = last_logits(Model::open(engine, data.file()));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 0; i < shared.size(); ++i) {
+    EXPECT_EQ(shared[i], alone);
+    EXPECT_EQ(opened[i], alone);
+  }
+}
+
+TEST(Session, AResultThatIsNoNumberIsAnErrorOfTheFile) {
+  const Loaded loaded;
+  const test::TemporaryFolder folder;
+  const std::vector<TokenId> tokens = some_tokens(3);
+  Engine engine({.threads = 1, .isa = {}, .exact = true, .log = {}});
+  const auto refused = [&](const std::string& tensor, Want logits, Want hidden, std::string_view message) {
+    std::string bytes = golden::read_file(loaded.data.file());
+    const GgufFile file = GgufFile::open(loaded.data.file());
+    const std::byte* first = file.find(tensor)->row(0);
+    const size_t at = bytes.find(std::string(reinterpret_cast<const char*>(first), 64));
+    ASSERT_NE(at, std::string::npos);
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(bytes.data() + at, &nan, sizeof nan);
+    const Model model = Model::open(engine, folder.write("nan.gguf", bytes));
+    Session s(model, {.context = 64});
+    const SequenceId id = s.create();
+    const RunRequest run{.sequence = id, .tokens = tokens, .want = logits, .hidden = hidden};
+    test::expect_error([&] { s.evaluate({&run, 1}, [](const ResultRow&) {}); }, ErrorCode::kInvalidFile, message);
+    EXPECT_EQ(s.length(id), 0);
+  };
+  refused("output.weight", Want::kLast, Want::kNothing, "nan.gguf: 1 of 133 logits are not finite after token 2;");
+  refused("blk.0.attn_v.weight", Want::kAll, Want::kNothing, "133 of 133 logits are not finite after token 0;");
+  refused("blk.0.attn_v.weight", Want::kNothing, Want::kLast, " hidden numbers are not finite after token 2;");
+}
+
+TEST(Session, RowsBeforeTheFirstAreNone) {
+  const Loaded loaded;
+  Session s(loaded.model);
+  Rows rows;
+  read(s, s.create(), some_tokens(5), rows);
+  const RowCounts since = s.rows() - RowCounts{};
+  EXPECT_EQ(since.tokens, 5);
+  EXPECT_EQ(since.by_layer, s.rows().by_layer);
+}
+
+TEST(Session, ATapThatNobodyTakesIsRefused) {
+  const Loaded loaded;
+  Session s(loaded.model);
+  EXPECT_EQ(error_of(ErrorCode::kInvalidArgument, [&] { s.set_tap({0}, {}); }), "tap: nobody takes the rows");
+  s.set_tap({}, {});
+}
+
+TEST(Session, TooLittleMemoryIsAnErrorOfItsKind) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need all of the address space";
+#endif
+  const auto create_with_little_room = [] {
+    const Loaded loaded("mistral_window", false);  // the cache of a window is small, the list of tokens is not
+    Session s(loaded.model, {.context = 1 << 26});
+    test::leave_address_space(size_t{40} << 20);
+    std::cerr << error_of(ErrorCode::kOutOfMemory, [&] { s.create(); });
+    std::_Exit(testing::Test::HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(create_with_little_room(), testing::ExitedWithCode(0), "sequence: not enough memory for .* positions");
 }
 
 TEST(Session, EachRunsRowsComeInAscendingPosition) {

@@ -223,6 +223,14 @@ TEST(State, WhatDiffersIsNamed) {
           "state: the sequence has 3 tokens, the context holds 2");
 }
 
+TEST(State, ACacheTypeIsTheSameInAnyLetters) {
+  const TemporaryFolder folder;
+  const Loaded loaded("llama_wide");
+  small_state(folder, loaded, {.context = 128, .cache_type_k = "F16", .cache_type_v = "Q8_0"});
+  Session s(loaded.model, {.context = 128, .cache_type_k = "f16", .cache_type_v = "q8_0"});
+  EXPECT_EQ(s.length(s.load_state(folder / "state").sequence), 3);
+}
+
 TEST(State, AModelOfOtherNumbersIsAnotherModel) {
   const TemporaryFolder folder;
   const Loaded loaded("llama_wide");

@@ -54,6 +54,33 @@ TEST_P(Swap, IsTheModelInWhichOnlyThisTensorIsRounded) {
   EXPECT_EQ(last_logits(session), before);
 }
 
+// A session that has computed with adapters before the swap, and does so after it.
+TEST(SwapWithAdapters, TakesHoldAtOnceAndLetsGo) {
+  const test::TemporaryFolder folder;
+  Engine engine({.threads = 1, .exact = true});
+  const std::string file = golden::path("llama_wide.gguf");
+  const Model model = Model::open(engine, file);
+  quantize_file(file, folder / "all.gguf", {.type = "bf16", .pure = true, .threads = 1});
+  const Adapter adapter =
+      Adapter::open(model, std::string(INGLE_SOURCE_DIR) + "/tests/models/lora/llama_wide.one.gguf");
+  const std::vector<TokenId> tokens = {5, 9, 2, 77, 30};
+  const auto last_logits = [&](Session& session) {
+    const SequenceId sequence = session.create();
+    golden::Rows rows;
+    golden::read(session, sequence, tokens, rows);
+    session.release(sequence);
+    return rows[tokens.size() - 1];
+  };
+  Session session(model, {.context = 64, .adapters = {{&adapter, 1}}});
+  const std::vector<float> before = last_logits(session);
+  {
+    TensorSwap swap(session, folder / "all.gguf");
+    ASSERT_TRUE(swap.take("blk.0.attn_v.weight"));
+    EXPECT_NE(last_logits(session), before);
+  }
+  EXPECT_EQ(last_logits(session), before);
+}
+
 TEST_P(Swap, AFileThatLacksTheTensorIsRefused) {
   Session session(model_);
   TensorSwap swap(session, golden::load("llama_wide").file());
