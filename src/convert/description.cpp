@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "convert/front_matter.h"
 
@@ -61,8 +62,11 @@ void add_recommended_sampling(Draft& draft, const HfFolder& folder) {
   real("repetition_penalty", "penalty_repeat");
   if (!c->flag("do_sample", false)) return;  // the rest does not count then
   real("temperature", "temp");
-  if (c->has("top_k"))
-    draft.set("general.sampling.top_k", gguf_value<int32_t>(static_cast<int32_t>(c->integer("top_k"))));
+  if (c->has("top_k")) {
+    const int64_t top_k = c->integer("top_k");
+    if (!std::in_range<int32_t>(top_k)) c->refuse("top_k", "a whole number of 32 bits");
+    draft.set("general.sampling.top_k", gguf_value<int32_t>(static_cast<int32_t>(top_k)));
+  }
   real("top_p", "top_p");
   real("min_p", "min_p");
 }

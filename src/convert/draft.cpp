@@ -98,6 +98,9 @@ Rows part(Rows rows, int64_t first, int64_t count) {
 Rows stacked(std::vector<Rows> matrices) {
   Rows all;
   const Shape& one = matrices.front().shape;
+  if (one.rank > 2)
+    throw_error(ErrorCode::kInvalidFile, "tensor {} has the shape {}, it must be a matrix",
+                matrices.front().sources.front()->name, to_string(one));
   all.shape = one.rank == 1 ? Shape{static_cast<int64_t>(matrices.size()), one[0]}
                             : Shape{static_cast<int64_t>(matrices.size()), one[0], one[1]};
   std::vector<std::function<void(int64_t, int64_t, float*)>> reads;
@@ -186,6 +189,14 @@ void Draft::set(std::string key, GgufValue value) {
   } else {
     metadata.emplace_back(std::move(key), std::move(value));
   }
+}
+
+int64_t Draft::repeats(std::string_view key) const {
+  const int64_t most = folder_.tensor_count();
+  const int64_t value = config().integer(key);
+  if (value < 1 || value > most)
+    config().refuse(key, fmt::format("from 1 to {}, the folder has no more tensors", most));
+  return value;
 }
 
 void Draft::count(std::string_view key, int64_t value) {

@@ -30,7 +30,7 @@ Rows elements_of(const SafeTensor& tensor);
 Rows paired(Rows rows, int64_t heads);
 // Rows [first, first + count) of each matrix.
 Rows part(Rows rows, int64_t first, int64_t count);
-// Matrices of one shape made one tensor.
+// Matrices, or vectors, of one shape made one tensor. Throws Error{kInvalidFile} when they are stacks themselves.
 Rows stacked(std::vector<Rows> matrices);
 // Every number plus, or times, `number`.
 Rows plus(Rows rows, float number);
@@ -75,6 +75,10 @@ class Draft {
 
   const HfConfig& config() const noexcept { return folder_.config(); }
   const std::string& architecture() const noexcept { return architecture_; }
+
+  // A setting that says how many layers, or others of a kind, there are: at least one, and no more than the folder has
+  // tensors. Throws Error{kInvalidFile}.
+  int64_t repeats(std::string_view key) const;
 
   // Keys under the architecture's prefix.
   void count(std::string_view key, int64_t value);  // u32. Throws Error{kInvalidFile} below 0 or above 2^32 - 1

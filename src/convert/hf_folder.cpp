@@ -1,5 +1,7 @@
 #include "convert/hf_folder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cmath>
@@ -25,6 +27,10 @@ json::object parse_object(std::string_view text, std::string_view file) {
 }
 
 json::object read_object(const fs::path& path) { return parse_object(read_file(path), path.native()); }
+
+bool fits_a_float(const json::value& number) {
+  return std::abs(number.to_number<double>()) <= std::numeric_limits<float>::max();
+}
 
 // The files that hold the weights.
 std::vector<std::string> shard_names(const fs::path& folder) {
@@ -113,10 +119,17 @@ int64_t HfConfig::integer(std::string_view key) const {
   refuse(key, "a whole number");
 }
 
+int64_t HfConfig::extent(std::string_view key) const {
+  const int64_t value = integer(key);
+  if (value < 1 || value > kMostOfAnything) refuse(key, fmt::format("from 1 to {}", kMostOfAnything));
+  return value;
+}
+
 double HfConfig::number(std::string_view key) const {
   const json::value* value = find(key);
-  if (value && value->is_number()) return value->to_number<double>();
-  refuse(key, "a number");
+  if (!value || !value->is_number()) refuse(key, "a number");
+  if (!fits_a_float(*value)) refuse(key, "a number that 32 bits can hold");
+  return value->to_number<double>();
 }
 
 bool HfConfig::flag(std::string_view key, bool absent) const {
@@ -151,11 +164,11 @@ std::vector<std::string> HfConfig::texts(std::string_view key) const {
 std::vector<double> HfConfig::numbers(std::string_view key) const {
   const json::value* value = find(key);
   if (!value) return {};
-  if (value->is_number()) return {value->to_number<double>()};
+  if (value->is_number()) return {number(key)};
   if (!value->is_array()) refuse(key, "a list of numbers");
   std::vector<double> numbers;
   for (const json::value& entry : value->get_array()) {
-    if (!entry.is_number()) refuse(key, "a list of numbers");
+    if (!entry.is_number() || !fits_a_float(entry)) refuse(key, "a list of numbers that 32 bits can hold");
     numbers.push_back(entry.to_number<double>());
   }
   return numbers;

@@ -5,6 +5,7 @@
 #include <boost/json/object.hpp>
 #include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <set>
 #include <string>
@@ -31,7 +32,11 @@ class HfConfig {
   bool is_text(std::string_view key) const;
   int64_t integer(std::string_view key) const;
   int64_t integer(std::string_view key, int64_t absent) const { return has(key) ? integer(key) : absent; }
-  double number(std::string_view key) const;
+  // How much of something there is: from 1 to kMostOfAnything, of which two can be multiplied.
+  static constexpr int64_t kMostOfAnything = std::numeric_limits<int32_t>::max();
+  int64_t extent(std::string_view key) const;
+  int64_t extent(std::string_view key, int64_t absent) const { return has(key) ? extent(key) : absent; }
+  double number(std::string_view key) const;  // one that 32 bits can hold
   double number(std::string_view key, double absent) const { return has(key) ? number(key) : absent; }
   bool flag(std::string_view key, bool absent) const;
   std::string text(std::string_view key) const;
@@ -68,6 +73,7 @@ class HfFolder {
   // nullptr when absent.
   const SafeTensor* find(std::string_view name) const;
   std::vector<std::string_view> names() const;  // sorted
+  int64_t tensor_count() const noexcept { return static_cast<int64_t>(by_name_.size()); }
   void drop(const SafeTensor& tensor) const noexcept;
 
   // A text beside the weights; nullopt when there is none.

@@ -144,6 +144,28 @@ TEST(ConvertedPairs, HaveTheMarksOfTheFolder) {
   }
 }
 
+// A number of a JSON file made another one; `pointer` is where it lies ("/rope_parameters/factor").
+void set_number(const fs::path& file, const std::string& pointer, std::string_view number) {
+  boost::json::value root = boost::json::parse(golden::read_file(file));
+  root.at_pointer(pointer) = boost::json::parse(number);
+  std::ofstream(file, std::ios::binary) << root;
+}
+
+// Each tensor's entry in the header of a safetensors file, changed; the data, which then begin where is returned, stay.
+uint64_t edit_header(const fs::path& path, const std::function<void(std::string_view, boost::json::object&)>& edit) {
+  const std::string file = golden::read_file(path);
+  uint64_t size = 0;
+  std::memcpy(&size, file.data(), sizeof size);
+  boost::json::object header = boost::json::parse(file.substr(sizeof size, size)).as_object();
+  header.erase("__metadata__");
+  for (auto& [name, tensor] : header) edit(name, tensor.as_object());
+  const std::string text = boost::json::serialize(header);
+  const uint64_t written = text.size();
+  std::ofstream(path, std::ios::binary) << std::string_view(reinterpret_cast<const char*>(&written), sizeof written)
+                                        << text << std::string_view(file).substr(sizeof size + size);
+  return sizeof written + written;
+}
+
 class Convert : public testing::Test {
  protected:
   // A copy of a folder, to be spoilt.
@@ -304,6 +326,93 @@ TEST_F(Convert, ADryRunSaysWhatWouldBeWrittenAndWritesNothing) {
   EXPECT_LT(planned.bytes, written.bytes);
 }
 
+// Numbers that would end in a division, an allocation or a loop.
+TEST_F(Convert, CountsThatCannotBeAreNamed) {
+  const auto spoilt = [&](const std::string& name, const std::string& key, const std::string& value) {
+    fs::remove_all(folder_ / name);
+    const fs::path folder = copy(name);
+    set_number(folder / "config.json", key, value);
+    return complaint(folder);
+  };
+  const std::tuple<const char*, const char*, const char*, const char*> cases[] = {
+      {"llama_tied", "/num_key_value_heads", "0", "must be from 1 to "},
+      {"llama_tied", "/num_key_value_heads", "3", "must be a divisor of num_attention_heads"},
+      {"granite_tiny", "/num_key_value_heads", "0", "must be from 1 to "},
+      {"mistral_window", "/num_hidden_layers", "4294967295", "the folder has no more tensors"},
+      {"llama3_rope", "/head_dim", "4294967295", "must be from 2 to 65536"},
+      {"deepseek2_lite", "/n_routed_experts", "0", "must be from 1 to "},
+      {"deepseek3_tiny", "/num_nextn_predict_layers", "4000000000", "the folder has no more tensors"},
+      {"gemma3n_tiny", "/vocab_size", "4294967295", "as many as embed_tokens.weight has rows"},
+      {"gemma3n_tiny", "/intermediate_size", "1e300", "32 bits"},
+      {"gemma4_moe", "/per_layer_config/2/head_dim", "4294967295", "must be from 2 to 65536"},
+      {"llama_tied", "/rms_norm_eps", "1e39", "must be a number that 32 bits can hold"},
+  };
+  for (const auto& [name, key, value, must] : cases) {
+    const std::string said = spoilt(name, key, value);
+    EXPECT_TRUE(has(said, must)) << name << key << " " << value << ": " << said;
+  }
+}
+
+TEST_F(Convert, SamplingThatAFileHasNoNumberForIsNamed) {
+  const fs::path folder = copy("llama_tied");
+  std::ofstream(folder / "generation_config.json") << R"({"do_sample": true, "top_k": 5000000000})";
+  EXPECT_TRUE(has(complaint(folder), "\"top_k\" is 5000000000")) << complaint(folder);
+  std::ofstream(folder / "generation_config.json") << R"({"do_sample": true, "temperature": 1e39})";
+  EXPECT_TRUE(has(complaint(folder), "\"temperature\" is 1E39")) << complaint(folder);
+}
+
+TEST_F(Convert, PositionsBeforeTheFirstAreRefused) {
+  const fs::path folder = folder_ / "roberta";
+  fs::copy(encoders() / "roberta_labels", folder, fs::copy_options::recursive);
+  set_number(folder / "config.json", "/pad_token_id", "-9");
+  EXPECT_TRUE(has(complaint(folder), "\"pad_token_id\" is -9")) << complaint(folder);
+}
+
+TEST_F(Convert, ExpertsThatAreNoMatricesAreNamed) {
+  const fs::path folder = copy("mixtral_tiny");
+  edit_header(folder / "model.safetensors", [](std::string_view name, boost::json::object& tensor) {
+    if (name.find(".experts.") != name.npos) tensor.at("shape").as_array().push_back(1);
+  });
+  EXPECT_TRUE(has(complaint(folder), "it must be a matrix")) << complaint(folder);
+}
+
+// Every number of a config.json in turn made one that is too small, too large, or no whole one: converted or refused.
+class ConfigOfFolder : public testing::TestWithParam<std::string> {};
+
+void numbers_of(const boost::json::value& value, const std::string& pointer, std::vector<std::string>& found) {
+  if (value.is_number()) found.push_back(pointer);
+  if (const auto* object = value.if_object())
+    for (const auto& [key, inner] : *object) numbers_of(inner, pointer + '/' + std::string(key), found);
+}
+
+TEST_P(ConfigOfFolder, IsConvertedOrRefusedWhateverItsNumbersAre) {
+  test::TemporaryFolder temporary;
+  const fs::path from = fs::exists(data() / GetParam()) ? data() : encoders(), folder = temporary / "spoilt";
+  fs::copy(from / GetParam(), folder, fs::copy_options::recursive);
+  std::vector<std::string> pointers;
+  numbers_of(boost::json::parse(golden::read_file(folder / "config.json")), "", pointers);
+  ASSERT_GT(pointers.size(), 5u);
+  for (const std::string& pointer : pointers) {
+    for (const char* number : {"0", "-1", "4294967295", "9223372036854775807", "1e300"}) {
+      fs::copy_file(from / GetParam() / "config.json", folder / "config.json", fs::copy_options::overwrite_existing);
+      set_number(folder / "config.json", pointer, number);
+      try {
+        convert_folder(folder, temporary / "out.gguf", {.threads = 1, .dry_run = true});
+      } catch (const Error& error) {
+        EXPECT_NE(error.code(), ErrorCode::kOutOfMemory) << pointer << " " << number << ": " << error.what();
+        EXPECT_NE(error.code(), ErrorCode::kInternal) << pointer << " " << number << ": " << error.what();
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, ConfigOfFolder,
+                         testing::Values("llama3_rope", "mistral_window", "mixtral_tiny", "qwen2moe_tiny",
+                                         "gemma2_tiny", "gemma3_tiny", "gemma3n_tiny", "gemma4_moe", "gemma4_ple",
+                                         "phi3_short", "olmo3_tiny", "glm4_tiny", "granite_moe", "gptoss_fp4",
+                                         "deepseek3_tiny", "bert_rerank", "roberta_labels", "nomic_tiny"),
+                         [](const auto& info) { return info.param; });
+
 // Bytes of this process's memory that no file backs.
 uint64_t own_memory() {
   std::ifstream status("/proc/self/status");
@@ -314,13 +423,9 @@ uint64_t own_memory() {
 
 // The feed-forward matrices of a folder made as many times as wide, all of it holes.
 void widen(const fs::path& folder, int64_t times) {
-  const std::string file = golden::read_file(folder / "model.safetensors");
-  uint64_t size = 0;
-  std::memcpy(&size, file.data(), sizeof size);
-  boost::json::object header = boost::json::parse(file.substr(sizeof size, size)).as_object();
-  header.erase("__metadata__");
+  const fs::path file = folder / "model.safetensors";
   int64_t at = 0;
-  for (auto& [name, tensor] : header) {
+  const uint64_t header = edit_header(file, [&](std::string_view name, boost::json::object& tensor) {
     const bool wide = name.find(".mlp.") != name.npos;
     boost::json::value& extent = tensor.at("shape").as_array().at(name.find("down") != name.npos ? 1 : 0);
     if (wide) extent = extent.as_int64() * times;
@@ -328,12 +433,9 @@ void widen(const fs::path& folder, int64_t times) {
     const int64_t bytes = (place[1].as_int64() - place[0].as_int64()) * (wide ? times : 1);
     place = {at, at + bytes};
     at += bytes;
-  }
-  const std::string text = boost::json::serialize(header);
-  size = text.size();
-  std::ofstream(folder / "model.safetensors", std::ios::binary)
-      << std::string_view(reinterpret_cast<const char*>(&size), sizeof size) << text;
-  fs::resize_file(folder / "model.safetensors", sizeof size + size + static_cast<uint64_t>(at));
+  });
+  fs::resize_file(file, header);
+  fs::resize_file(file, header + static_cast<uint64_t>(at));
 }
 
 TEST_F(Convert, MemoryHoldsAFewRowsOfATensorHoweverLargeItIs) {

@@ -220,7 +220,7 @@ TEST_F(ChangedPeft, AConfigThatSaysNothingUsefulIsRefused) {
                                       {R"({"peft_type": 3})", "\"peft_type\" is 3, it must be a text"},
                                       {R"({"peft_type": "LORA"})", "no \"lora_alpha\""},
                                       {R"({"peft_type": "LORA", "lora_alpha": 0})", "\"lora_alpha\" is 0"},
-                                      {R"({"peft_type": "LORA", "lora_alpha": 1e300})", "from 1e-20 to 1e20"}}) {
+                                      {R"({"peft_type": "LORA", "lora_alpha": 1e30})", "from 1e-20 to 1e20"}}) {
     folder_.write("adapter_config.json", text);
     refused(ErrorCode::kInvalidFile, message);
   }

@@ -31,8 +31,11 @@ constexpr Part kNomicLayer[] = {
 };
 
 // A setting under its name, or under the one that GPT-2's configuration gave it.
+std::string_view name_of(const HfConfig& c, std::string_view name, std::string_view other) {
+  return c.has(name) || other.empty() ? name : other;
+}
 int64_t count_of(const HfConfig& c, std::string_view name, std::string_view other) {
-  return c.has(name) || other.empty() ? c.integer(name) : c.integer(other);
+  return c.integer(name_of(c, name, other));
 }
 
 struct OtherNames {
@@ -42,8 +45,7 @@ struct OtherNames {
 // The keys every encoder has; returns the number of layers.
 int64_t encoder_keys(Draft& draft, const OtherNames& other) {
   const HfConfig& c = draft.config();
-  const int64_t layers = count_of(c, "num_hidden_layers", other.layers);
-  if (layers < 1) c.refuse("num_hidden_layers", "at least 1");
+  const int64_t layers = draft.repeats(name_of(c, "num_hidden_layers", other.layers));
   draft.count("block_count", layers);
   draft.count("embedding_length", count_of(c, "hidden_size", other.d_model));
   draft.count("feed_forward_length", count_of(c, "intermediate_size", other.d_ff));
@@ -113,7 +115,11 @@ void bert_classifier(Draft& draft) {
 }
 
 // Positions count from behind the padding token's.
-int64_t roberta_first(const Draft& draft) { return draft.config().integer("pad_token_id", 1) + 1; }
+int64_t roberta_first(const Draft& draft) {
+  const int64_t padding = draft.config().integer("pad_token_id", 1);
+  if (padding < 0 || padding > HfConfig::kMostOfAnything) draft.config().refuse("pad_token_id", "a token's number");
+  return padding + 1;
+}
 
 void roberta(Draft& draft) {
   const std::string prefix = has_prefix(draft, "") ? "" : "roberta.";

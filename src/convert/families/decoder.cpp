@@ -11,6 +11,8 @@
 namespace ingle {
 namespace {
 
+constexpr int64_t kMostHeadSize = 65536;  // as readers have it
+
 // Llama 3.1's stretching of long waves. Factors that frequencies are divided by, one for each pair.
 std::vector<float> llama3_divisors(const HfConfig& rope, double base, int64_t rotated) {
   const double factor = rope.number("factor"), low = rope.number("low_freq_factor", 1),
@@ -57,19 +59,24 @@ void long_rope(Draft& draft, const HfConfig& rope, int64_t rotated) {
 
 }  // namespace
 
+int64_t head_size(const HfConfig& c, std::string_view key, int64_t absent) {
+  const int64_t size = c.integer(key, absent);
+  if (size < 2 || size > kMostHeadSize) c.refuse(key, fmt::format("from 2 to {}", kMostHeadSize));
+  return size;
+}
+
 DecoderSizes decoder_keys(Draft& draft) {
   const HfConfig& c = draft.config();
-  DecoderSizes sizes{.layers = c.integer("num_hidden_layers"),
-                     .d_model = c.integer("hidden_size"),
+  DecoderSizes sizes{.layers = draft.repeats("num_hidden_layers"),
+                     .d_model = c.extent("hidden_size"),
                      .d_ff = c.integer("intermediate_size"),
-                     .heads = c.integer("num_attention_heads"),
+                     .heads = c.extent("num_attention_heads"),
                      .kv_heads = 0,
                      .head_dim = 0};
-  if (sizes.heads < 1) c.refuse("num_attention_heads", "at least 1");
-  if (sizes.layers < 1) c.refuse("num_hidden_layers", "at least 1");
-  sizes.kv_heads = c.integer("num_key_value_heads", sizes.heads);
-  sizes.head_dim = c.integer("head_dim", sizes.d_model / sizes.heads);
-  if (sizes.head_dim < 2) c.refuse("head_dim", "at least 2");
+  sizes.kv_heads = c.extent("num_key_value_heads", sizes.heads);
+  if (sizes.heads % sizes.kv_heads != 0)
+    c.refuse("num_key_value_heads", fmt::format("a divisor of num_attention_heads, {}", sizes.heads));
+  sizes.head_dim = head_size(c, "head_dim", sizes.d_model / sizes.heads);
   draft.count("block_count", sizes.layers);
   draft.count("context_length", c.integer("max_position_embeddings"));
   draft.count("embedding_length", sizes.d_model);
@@ -205,6 +212,8 @@ void router(Draft& draft, const std::string& to, const std::string& from) {
 void per_layer_embeddings(Draft& draft, const std::string& prefix) {
   // Tokens beyond it, of images and sounds, count as the first one there.
   const int64_t vocab = draft.config().integer("vocab_size");
+  if (const int64_t rows = draft.rows(prefix + "embed_tokens.weight").shape.rows(); vocab != rows)
+    draft.config().refuse("vocab_size", fmt::format("{}, as many as embed_tokens.weight has rows", rows));
   draft.linear("per_layer_token_embd", prefix + "embed_tokens_per_layer",
                [&](Rows rows) { return filled_up(std::move(rows), vocab); });
   draft.linear("per_layer_model_proj", prefix + "per_layer_model_projection");

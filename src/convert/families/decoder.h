@@ -15,6 +15,9 @@ struct DecoderSizes {
   int64_t layers, d_model, d_ff, heads, kv_heads, head_dim;
 };
 
+// How many numbers a head has, 2 to 65536. Throws Error{kInvalidFile}.
+int64_t head_size(const HfConfig& c, std::string_view key, int64_t absent = 0);
+
 // Writes the keys every decoder has, and gives the sizes that rules need.
 DecoderSizes decoder_keys(Draft& draft);
 

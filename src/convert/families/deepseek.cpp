@@ -16,13 +16,11 @@ struct Latent {
 Latent latent_keys(Draft& draft, const DecoderSizes& sizes) {
   const HfConfig& c = draft.config();
   const Latent l{.heads = sizes.heads,
-                 .rank = c.integer("kv_lora_rank"),
+                 .rank = c.extent("kv_lora_rank"),
                  .q_rank = c.integer("q_lora_rank", 0),
-                 .plain = c.integer("qk_nope_head_dim"),
-                 .turned = c.integer("qk_rope_head_dim"),
-                 .value = c.integer("v_head_dim")};
-  for (const char* key : {"kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"})
-    if (c.integer(key) < 1) c.refuse(key, "at least 1");
+                 .plain = c.extent("qk_nope_head_dim"),
+                 .turned = head_size(c, "qk_rope_head_dim"),
+                 .value = c.extent("v_head_dim")};
   // The sizes of the cached row, as attention sees it, and of a head.
   draft.count("attention.head_count_kv", 1);
   draft.count("attention.key_length", l.rank + l.turned);
@@ -45,7 +43,7 @@ void expert_keys(Draft& draft, bool sigmoids) {
     c.refuse("scoring_func", sigmoids ? "sigmoid" : "softmax");
   if (c.integer("moe_layer_freq", 1) != 1) c.refuse("moe_layer_freq", "1");
   draft.count("leading_dense_block_count", c.integer("first_k_dense_replace", 0));
-  draft.count("expert_count", c.integer("n_routed_experts"));
+  draft.count("expert_count", c.extent("n_routed_experts"));
   draft.count("expert_used_count", c.integer("num_experts_per_tok"));
   draft.count("expert_feed_forward_length", c.integer("moe_intermediate_size"));
   draft.count("expert_shared_count", c.integer("n_shared_experts", 0));
@@ -121,8 +119,9 @@ void deepseek(Draft& draft, bool sigmoids) {
     }
   }
   // Layers that guess tokens further ahead.
-  for (int64_t i = 0; i < c.integer("num_nextn_predict_layers", 0); ++i)
-    draft.leave_out(layer_part(prefix, sizes.layers + i));
+  constexpr const char* kFurther = "num_nextn_predict_layers";
+  const int64_t further = c.integer(kFurther, 0) == 0 ? 0 : draft.repeats(kFurther);
+  for (int64_t i = 0; i < further; ++i) draft.leave_out(layer_part(prefix, sizes.layers + i));
 }
 
 }  // namespace

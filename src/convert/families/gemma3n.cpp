@@ -41,18 +41,21 @@ std::vector<float> sparsity_of(const HfConfig& c, int64_t layers) {
 
 int64_t metadata(Draft& draft) {
   const HfConfig& c = draft.config();
-  const int64_t layers = c.integer("num_hidden_layers"), head_dim = c.integer("head_dim");
+  const int64_t layers = draft.repeats("num_hidden_layers"), head_dim = head_size(c, "head_dim");
   const std::vector<bool> slides = sliding_layers(c);
-  if (layers < 1 || slides.empty()) c.refuse("layer_types", "as long as num_hidden_layers");
+  if (slides.empty()) c.refuse("layer_types", "as long as num_hidden_layers");
   std::vector<double> d_ff = c.numbers("intermediate_size");
   if (d_ff.size() == 1) d_ff.resize(static_cast<size_t>(layers), d_ff[0]);
   if (static_cast<int64_t>(d_ff.size()) != layers) c.refuse("intermediate_size", "as long as num_hidden_layers");
+  for (const double size : d_ff)
+    if (!(size >= 1 && size <= HfConfig::kMostOfAnything) || size != std::trunc(size))
+      c.refuse("intermediate_size", fmt::format("from 1 to {} in every layer", HfConfig::kMostOfAnything));
   draft.count("block_count", layers);
   draft.count("context_length", c.integer("max_position_embeddings"));
   draft.count("embedding_length", c.integer("hidden_size"));
   draft.per_layer("feed_forward_length", std::vector<int32_t>(d_ff.begin(), d_ff.end()));
-  draft.count("attention.head_count", c.integer("num_attention_heads"));
-  draft.count("attention.head_count_kv", c.integer("num_key_value_heads"));
+  draft.count("attention.head_count", c.extent("num_attention_heads"));
+  draft.count("attention.head_count_kv", c.extent("num_key_value_heads"));
   draft.count("attention.key_length", head_dim);
   draft.count("attention.value_length", head_dim);
   draft.count("attention.sliding_window", c.integer("sliding_window"));

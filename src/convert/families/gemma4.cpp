@@ -24,12 +24,13 @@ struct Layers {
 };
 
 // Global layers have sizes of their own: under names of their own, or listed layer by layer.
-Layers read_layers(const HfConfig& c) {
-  const int64_t count = c.integer("num_hidden_layers");
-  Layers layers{.shared = c.integer("num_kv_shared_layers", 0), .head_dim = c.integer("head_dim")};
-  layers.global_dim = c.integer("global_head_dim", layers.head_dim);
+Layers read_layers(const Draft& draft) {
+  const HfConfig& c = draft.config();
+  const int64_t count = draft.repeats("num_hidden_layers");
+  Layers layers{.shared = c.integer("num_kv_shared_layers", 0), .head_dim = head_size(c, "head_dim")};
+  layers.global_dim = head_size(c, "global_head_dim", layers.head_dim);
   const std::vector<std::string> types = c.texts("layer_types");
-  if (count < 1 || static_cast<int64_t>(types.size()) != count) c.refuse("layer_types", "as long as num_hidden_layers");
+  if (static_cast<int64_t>(types.size()) != count) c.refuse("layer_types", "as long as num_hidden_layers");
   if (layers.shared < 0 || layers.shared >= count) c.refuse("num_kv_shared_layers", "from 0 to all but one");
   const bool wide = c.flag("use_double_wide_mlp", false), equal = c.flag("attention_k_eq_v", false);
   const std::optional<HfConfig> listed = c.object("per_layer_config");
@@ -39,21 +40,23 @@ Layers read_layers(const HfConfig& c) {
       c.refuse("layer_types", "a list of sliding_attention and full_attention");
     Layer layer{.slides = type == "sliding_attention",
                 .head_dim = layers.head_dim,
-                .kv_heads = c.integer("num_key_value_heads"),
-                .d_ff = c.integer("intermediate_size")};
+                .kv_heads = c.extent("num_key_value_heads"),
+                .d_ff = c.extent("intermediate_size")};
     if (!layer.slides) layer.head_dim = layers.global_dim;
-    if (!layer.slides && equal) layer.kv_heads = c.integer("num_global_key_value_heads", layer.kv_heads);
+    if (!layer.slides && equal) layer.kv_heads = c.extent("num_global_key_value_heads", layer.kv_heads);
     if (wide && i >= count - layers.shared) layer.d_ff *= 2;
     if (const auto own = listed ? listed->object(std::to_string(i)) : std::nullopt) {
-      layer.head_dim = own->integer("head_dim", layer.head_dim);
-      layer.kv_heads = own->integer("num_key_value_heads", layer.kv_heads);
-      layer.d_ff = own->integer("intermediate_size", layer.d_ff);
+      layer.head_dim = head_size(*own, "head_dim", layer.head_dim);
+      layer.kv_heads = own->extent("num_key_value_heads", layer.kv_heads);
+      layer.d_ff = own->extent("intermediate_size", layer.d_ff);
       if (!layer.slides) layers.global_dim = layer.head_dim;
     }
+    if (layer.d_ff > HfConfig::kMostOfAnything)
+      c.refuse("intermediate_size", fmt::format("up to {}", HfConfig::kMostOfAnything / 2));
     layers.all.push_back(layer);
   }
   for (const Layer& layer : layers.all)
-    if (layer.head_dim != (layer.slides ? layers.head_dim : layers.global_dim) || layer.head_dim < 2)
+    if (layer.head_dim != (layer.slides ? layers.head_dim : layers.global_dim))
       c.refuse("per_layer_config", "one that gives all layers of a kind the same head_dim");
   return layers;
 }
@@ -107,10 +110,10 @@ void metadata(Draft& draft, const Layers& layers) {
     draft.count("expert_feed_forward_length", c.integer("moe_intermediate_size"));
   }
   // Only a share of a global head's channels turns: the others' angles are divided until nothing is left of them.
+  if (!(rope.rotated_share >= 0 && rope.rotated_share <= 1))
+    c.refuse("rope_parameters", "with a partial_rotary_factor up to 1");
   std::vector<float> divisors(static_cast<size_t>(layers.global_dim / 2), 1e30f);
   const int64_t turning = static_cast<int64_t>(rope.rotated_share * static_cast<double>(layers.global_dim)) / 2;
-  if (turning < 0 || turning > layers.global_dim / 2)
-    c.refuse("rope_parameters", "with a partial_rotary_factor up to 1");
   std::fill_n(divisors.begin(), turning, 1.0f);
   draft.add("rope_freqs.weight", numbers(std::move(divisors)));
 }
@@ -155,7 +158,7 @@ void gemma4(Draft& draft) {
   const HfConfig& c = draft.config();
   if (c.text("hidden_activation", "gelu_pytorch_tanh") != "gelu_pytorch_tanh")
     c.refuse("hidden_activation", "gelu_pytorch_tanh");
-  const Layers layers = read_layers(c);
+  const Layers layers = read_layers(draft);
   metadata(draft, layers);
   const std::string prefix = decoder_prefix(draft);
   embedding_and_output(draft, prefix);
