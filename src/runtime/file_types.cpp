@@ -25,6 +25,11 @@ bool keeps_output_better(const Format& format) {
          format.type != DType::kMXFP4;
 }
 
+// Rows with so many numbers in all, at least one. A tensor may have no columns.
+int64_t at_once(int64_t numbers, int64_t columns) {
+  return std::max<int64_t>(1, numbers / std::max<int64_t>(1, columns));
+}
+
 int threads_or_all(int threads) {
   const int all = static_cast<int>(std::thread::hardware_concurrency());
   return std::clamp(threads > 0 ? threads : all, 1, 1024);
@@ -95,7 +100,7 @@ void RowEncoder::encode(const ReadRows& read, const Format& format, int64_t colu
                         const float* importance, std::vector<std::byte>& out, RoundingError* error) {
   const size_t row_bytes = format.row_bytes(columns);
   out.resize(row_bytes * static_cast<size_t>(count));
-  TaskCounter tasks(count, std::max<int64_t>(1, kNumbersATask / columns));
+  TaskCounter tasks(count, at_once(kNumbersATask, columns));
   std::mutex mutex;
   pool_.run([&](int) {
     std::vector<float> numbers, decoded(static_cast<size_t>(columns));
@@ -124,6 +129,6 @@ void RowEncoder::encode(const ReadRows& read, const Format& format, int64_t colu
   });
 }
 
-int64_t rows_at_once(int64_t columns) { return std::max<int64_t>(1, kNumbersAtOnce / columns); }
+int64_t rows_at_once(int64_t columns) { return at_once(kNumbersAtOnce, columns); }
 
 }  // namespace ingle

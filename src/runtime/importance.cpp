@@ -25,7 +25,7 @@ std::span<const float> Importance::of(const std::string& tensor, const Shape& sh
   const auto found = entries_.find(tensor);
   if (found == entries_.end()) return {};
   const Entry& entry = found->second;
-  const int64_t matrices = shape.rank < 3 ? 1 : shape.rows() / shape[shape.rank - 2];
+  const int64_t matrices = matrices_of(shape);
   if (entry.columns != shape.columns() || (entry.matrices != matrices && entry.matrices != 1))
     throw_error(ErrorCode::kInvalidFile, "{}: {} has {} matrices of {} columns, the model's has {} of {}", path_,
                 tensor, entry.matrices, entry.columns, matrices, shape.columns());

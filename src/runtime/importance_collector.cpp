@@ -15,11 +15,6 @@
 #include "runtime/session_impl.h"
 
 namespace ingle {
-namespace {
-
-int64_t matrices_of(const Shape& shape) { return shape.rank < 3 ? 1 : shape.rows() / shape[shape.rank - 2]; }
-
-}  // namespace
 
 struct ImportanceCollector::Impl {
   // Where the squares of a matrix are added.

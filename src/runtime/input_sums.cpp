@@ -20,6 +20,12 @@ std::vector<double> read_numbers(const ConstTensorView& view) {
 
 }  // namespace
 
+int64_t matrices_of(const Shape& shape) {
+  int64_t matrices = 1;
+  for (int i = 0; i + 2 < shape.rank; ++i) matrices *= shape[i];
+  return matrices;
+}
+
 InputSums InputSums::read(const GgufFile& file) {
   if (file.find_string("general.type").value_or("") != "imatrix")
     throw_error(ErrorCode::kInvalidFile, "{}: not a file of importance (general.type is not imatrix)", file.path());

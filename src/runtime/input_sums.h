@@ -13,6 +13,9 @@
 
 namespace ingle {
 
+// How many matrices a weight is: one, or those of a stack.
+int64_t matrices_of(const Shape& shape);
+
 struct InputSums {
   struct Entry {
     int64_t matrices = 0, columns = 0;

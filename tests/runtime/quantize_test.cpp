@@ -169,6 +169,31 @@ TEST_F(Quantize, FewBitsWithoutImportanceAreCounted) {
   EXPECT_EQ(quantize_file(source(), target(), {.type = "iq3_s"}).unweighted, 0);
 }
 
+// No columns, no rows, no matrices: nothing to divide by.
+TEST_F(Quantize, TensorsOfNothingStayNothing) {
+  GgufWriter empty(folder_ / "empty.gguf");
+  empty.set<std::string>("general.architecture", "llama");
+  add(empty, "blk.0.ffn_up.weight", {4, 0});
+  add(empty, "blk.0.attn_norm.weight", {0});
+  add(empty, "blk.0.ffn_down_exps.weight", {3, 0, 256});
+  add(empty, "blk.0.ffn_up_exps.weight", {0, 4, 256});
+  empty.finish();
+  const std::vector<float> sums(size_t{3} * 256, 1.0f), counts(3, 1.0f);
+  GgufWriter imatrix(folder_ / "imatrix.gguf");
+  imatrix.set<std::string>("general.type", "imatrix");
+  imatrix.add_tensor("blk.0.ffn_down_exps.weight.in_sum2", DType::kF32, {3, 256}, std::as_bytes(std::span(sums)));
+  imatrix.add_tensor("blk.0.ffn_down_exps.weight.counts", DType::kF32, {3, 1}, std::as_bytes(std::span(counts)));
+  imatrix.finish();
+  const QuantizeReport report =
+      quantize_file(folder_ / "empty.gguf", target(), {.type = "q4_0", .importance = folder_ / "imatrix.gguf"});
+  const GgufFile file = GgufFile::open(target());
+  ASSERT_EQ(report.tensors.size(), 4u);
+  for (const QuantizedTensor& tensor : report.tensors) {
+    EXPECT_EQ(file.find(tensor.name)->bytes(), 0u) << tensor.name;
+    EXPECT_EQ(tensor.relative_error, 0) << tensor.name;
+  }
+}
+
 TEST_F(Quantize, WhatCannotBeIsSaid) {
   EXPECT_NE(complaint({.type = "q9"}).find("known are f32, "), std::string::npos);
   EXPECT_NE(complaint({.overrides = {{"(", "q8_0"}}}).find("'('"), std::string::npos);
