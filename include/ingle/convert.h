@@ -39,8 +39,9 @@ struct ConvertReport {
 
 // Takes the memory of a few rows of a tensor, and no more. Names, shapes and settings are all checked before anything
 // is written: a tensor that the architecture lacks or has no place for is an error that names it. Throws Error:
-// kNotFound, kIo, kInvalidFile, kUnsupported (names what is known), kInvalidArgument (the type: names those there are;
-// a file that is read as target), kCancelled; then no file is left.
+// kNotFound, kIo, kInvalidFile (a weight that is not finite too), kUnsupported (names what is known), kInvalidArgument
+// (the type: names those there are; a weight it has no room for; a file that is read as target), kCancelled; then no
+// file is left.
 ConvertReport convert_folder(const std::filesystem::path& folder, const std::filesystem::path& target,
                              const ConvertOptions& options = {});
 

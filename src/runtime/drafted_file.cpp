@@ -49,7 +49,7 @@ void write_drafted(const DraftedFile& file, const std::filesystem::path& target,
           buffer.resize(format.row_bytes(columns) * static_cast<size_t>(count));
           tensor.packed->read(row, count, buffer.data());
         } else {
-          encoder.encode(rows.read, format, columns, row, count, nullptr, buffer);
+          encoder.encode(tensor.name, rows.read, format, columns, row, count, nullptr, buffer);
         }
         write(buffer);
         done += static_cast<double>(count * columns);

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "base/error.h"
@@ -28,6 +29,27 @@ bool keeps_output_better(const Format& format) {
 // Rows with so many numbers in all, at least one. A tensor may have no columns.
 int64_t at_once(int64_t numbers, int64_t columns) {
   return std::max<int64_t>(1, numbers / std::max<int64_t>(1, columns));
+}
+
+// A number that is not finite, or not any more.
+struct NotFinite {
+  int64_t row, column;
+  float from, to;
+};
+
+std::optional<NotFinite> find_not_finite(int64_t row, int64_t columns, const float* from, const float* to) {
+  const float* found = std::find_if(to, to + columns, [](float x) { return !std::isfinite(x); });
+  if (found == to + columns) return std::nullopt;
+  return NotFinite{row, found - to, from[found - to], *found};
+}
+
+[[noreturn]] void refuse(std::string_view name, const NotFinite& bad, const Format& to) {
+  if (!std::isfinite(bad.from))
+    throw_error(ErrorCode::kInvalidFile, "{}: row {}: column {} is {}, not a finite number: the weights are damaged",
+                name, bad.row, bad.column, bad.from);
+  throw_error(ErrorCode::kInvalidArgument,
+              "{}: row {}: {} in column {} would become {} as {}; choose a type of more range, such as bf16", name,
+              bad.row, bad.from, bad.column, bad.to, to.name);
 }
 
 int threads_or_all(int threads) {
@@ -92,29 +114,34 @@ std::vector<DType> choose_types(const ModelShape& shape, const std::string& type
   return types;
 }
 
-double RoundingError::relative() const { return all > 0 ? std::sqrt(squares / all) : 0; }
+double RoundingError::relative() const { return all == 0 ? 0 : std::sqrt(squares / all); }
 
 RowEncoder::RowEncoder(int threads) : pool_(threads_or_all(threads)) {}
 
-void RowEncoder::encode(const ReadRows& read, const Format& format, int64_t columns, int64_t first, int64_t count,
-                        const float* importance, std::vector<std::byte>& out, RoundingError* error) {
+void RowEncoder::encode(std::string_view name, const ReadRows& read, const Format& format, int64_t columns,
+                        int64_t first, int64_t count, const float* importance, std::vector<std::byte>& out,
+                        RoundingError* error) {
   const size_t row_bytes = format.row_bytes(columns);
   out.resize(row_bytes * static_cast<size_t>(count));
   TaskCounter tasks(count, at_once(kNumbersATask, columns));
   std::mutex mutex;
+  std::optional<NotFinite> bad;  // the first
   pool_.run([&](int) {
     std::vector<float> numbers, decoded(static_cast<size_t>(columns));
     RoundingError mine;
+    std::optional<NotFinite> my_bad;
     int64_t begin, end;
     while (tasks.next(begin, end)) {
       numbers.resize(static_cast<size_t>((end - begin) * columns));
       read(first + begin, end - begin, numbers.data());
-      for (int64_t row = begin; row < end; ++row) {
+      for (int64_t row = begin; row < end && !my_bad; ++row) {
         const float* from = numbers.data() + (row - begin) * columns;
         std::byte* to = out.data() + static_cast<size_t>(row) * row_bytes;
+        my_bad = find_not_finite(first + row, columns, from, from);
+        if (my_bad) break;
         format.encode(from, to, columns, importance);
-        if (error == nullptr) continue;
         format.decode(to, decoded.data(), columns);
+        my_bad = find_not_finite(first + row, columns, from, decoded.data());
         for (int64_t i = 0; i < columns; ++i) {
           const double x = from[i], d = x - decoded[static_cast<size_t>(i)];
           mine.squares += d * d;
@@ -122,11 +149,13 @@ void RowEncoder::encode(const ReadRows& read, const Format& format, int64_t colu
         }
       }
     }
-    if (error == nullptr) return;
     const std::lock_guard lock(mutex);
+    if (my_bad && (!bad || my_bad->row < bad->row)) bad = my_bad;
+    if (error == nullptr) return;
     error->squares += mine.squares;
     error->all += mine.all;
   });
+  if (bad) refuse(name, *bad, format);
 }
 
 int64_t rows_at_once(int64_t columns) { return at_once(kNumbersAtOnce, columns); }

@@ -41,9 +41,11 @@ class RowEncoder {
  public:
   explicit RowEncoder(int threads);  // 0: one per processor
 
-  // `importance`: nullptr, or a number for each column. `error`: nullptr, or added to.
-  void encode(const ReadRows& read, const Format& format, int64_t columns, int64_t first, int64_t count,
-              const float* importance, std::vector<std::byte>& out, RoundingError* error = nullptr);
+  // Rows of the tensor `name`. `importance`: nullptr, or a number for each column. `error`: nullptr, or added to.
+  // Throws Error: kInvalidFile for a number that is not finite, kInvalidArgument for one that is not any more in the
+  // format; both name tensor, row and column.
+  void encode(std::string_view name, const ReadRows& read, const Format& format, int64_t columns, int64_t first,
+              int64_t count, const float* importance, std::vector<std::byte>& out, RoundingError* error = nullptr);
 
  private:
   ThreadPool pool_;

@@ -137,7 +137,7 @@ QuantizeReport quantize_file(const std::filesystem::path& source, const std::fil
           write({view.row(row), view.row_bytes() * static_cast<size_t>(count)});
         } else {
           const size_t matrix = weights.size() > static_cast<size_t>(columns) ? static_cast<size_t>(row / each) : 0;
-          encoder.encode(read, to, columns, row, count,
+          encoder.encode(tensor.name, read, to, columns, row, count,
                          weights.empty() ? nullptr : weights.data() + matrix * static_cast<size_t>(columns), buffer,
                          &error);
           write(buffer);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "convert/safetensors.h"
 #include "gguf/gguf.h"
 #include "ingle/ingle.h"
 #include "tests/expect_error.h"
@@ -374,6 +375,22 @@ TEST_F(Convert, ExpertsThatAreNoMatricesAreNamed) {
     if (name.find(".experts.") != name.npos) tensor.at("shape").as_array().push_back(1);
   });
   EXPECT_TRUE(has(complaint(folder), "it must be a matrix")) << complaint(folder);
+}
+
+// The last number of a tensor of halves made NaN.
+TEST_F(Convert, WeightsThatAreNotFiniteAreNamed) {
+  const fs::path folder = copy("qwen3_tiny");
+  std::string file = golden::read_file(folder / "model.safetensors");
+  const SafeTensorsFile weights = SafeTensorsFile::parse(std::as_bytes(std::span(file)), "weights");
+  const auto& tensor = *std::ranges::find(weights.tensors(), "model.layers.1.mlp.down_proj.weight", &SafeTensor::name);
+  ASSERT_EQ(tensor.type, "F16");
+  file[static_cast<size_t>(tensor.bytes.data() - std::as_bytes(std::span(file)).data()) + tensor.bytes.size() - 1] =
+      0x7E;
+  std::ofstream(folder / "model.safetensors", std::ios::binary) << file;
+  for (const char* type : {"f16", "f32", "q8_0"}) {
+    const std::string said = complaint(folder, {.type = type, .threads = 1});
+    EXPECT_TRUE(has(said, "blk.1.ffn_down.weight: row 39: column 55 is nan")) << type << ": " << said;
+  }
 }
 
 // Every number of a config.json in turn made one that is too small, too large, or no whole one: converted or refused.

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <limits>
 
 #include "gguf/writer.h"
 #include "ingle/convert.h"
@@ -192,6 +193,38 @@ TEST_F(Quantize, TensorsOfNothingStayNothing) {
     EXPECT_EQ(file.find(tensor.name)->bytes(), 0u) << tensor.name;
     EXPECT_EQ(tensor.relative_error, 0) << tensor.name;
   }
+}
+
+// In no type may a number that is none, or becomes none, pass as a weight.
+TEST_F(Quantize, NumbersThatAreNotFiniteAreNamed) {
+  const auto said = [&](float number, const char* type) {
+    std::vector<float> weights(size_t{8} * 256, 0.5f);
+    weights[3 * 256 + 7] = number;
+    GgufWriter writer(folder_ / "spoilt.gguf");
+    writer.set<std::string>("general.architecture", "llama");
+    writer.add_tensor("blk.0.ffn_up.weight", DType::kF32, {8, 256}, std::as_bytes(std::span(weights)));
+    writer.finish();
+    try {
+      quantize_file(folder_ / "spoilt.gguf", target(), {.type = type, .pure = true, .threads = 2});
+    } catch (const Error& error) {
+      EXPECT_FALSE(std::filesystem::exists(target()));
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNaN = std::numeric_limits<float>::quiet_NaN();
+  for (const std::string& type : encodable_types()) {
+    if (type == "f32") continue;  // what stays as it is is copied
+    EXPECT_EQ(said(kNaN, type.c_str()),
+              "blk.0.ffn_up.weight: row 3: column 7 is nan, not a finite number: the weights are damaged")
+        << type;
+    EXPECT_NE(said(-kInfinity, type.c_str()).find("row 3: column 7 is -inf"), std::string::npos) << type;
+  }
+  EXPECT_EQ(said(70000, "f16"),
+            "blk.0.ffn_up.weight: row 3: 70000 in column 7 would become inf as F16; choose a type of more range, such "
+            "as bf16");
+  EXPECT_NE(said(1e20f, "q4_k").find("such as bf16"), std::string::npos);
+  EXPECT_EQ(said(70000, "bf16"), "");
 }
 
 TEST_F(Quantize, WhatCannotBeIsSaid) {

@@ -14,12 +14,15 @@ constexpr int64_t kBlock = 32, kHalf = kBlock / 2;
 // pairs element 2i with 2i + 1, a file i with i + 16.
 PackedRows mxfp4_rows(const SafeTensor& blocks, const SafeTensor& scales, int64_t first, int64_t step) {
   const int64_t all = blocks.shape[1], each = all / step, row_blocks = blocks.shape[2];
-  const auto read = [=, nibbles = blocks.bytes.data(), exponents = scales.bytes.data()](int64_t begin, int64_t count,
-                                                                                        std::byte* out) {
+  const auto read = [=, &scales, nibbles = blocks.bytes.data(), exponents = scales.bytes.data()](
+                        int64_t begin, int64_t count, std::byte* out) {
     for (int64_t row = begin; row < begin + count; ++row) {
       const int64_t from = (row / each * all + first + row % each * step) * row_blocks;
       for (int64_t block = from; block < from + row_blocks; ++block) {
         const std::byte* pairs = nibbles + block * kHalf;
+        if (exponents[block] == std::byte{0xFF})
+          throw_error(ErrorCode::kInvalidFile, "tensor {}: number {} is 255, the scale of no number", scales.name,
+                      block);
         *out++ = exponents[block];
         const auto element = [pairs](int64_t i) {
           return i % 2 == 0 ? pairs[i / 2] & std::byte{15} : pairs[i / 2] >> 4;
