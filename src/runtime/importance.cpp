@@ -1,9 +1,28 @@
 #include "runtime/importance.h"
 
+#include <cmath>
+#include <numeric>
+
 #include "base/error.h"
 #include "runtime/input_sums.h"
 
 namespace ingle {
+
+namespace {
+
+// Mean squares of one matrix's columns, times a power of two, which changes no digit, that brings their mean to between
+// 1 and 2: rounding asks only how they compare, and what a text makes them could be beyond a float.
+void add_means(const double* squares, double rows, int64_t columns, std::vector<float>& means) {
+  const double mean = std::accumulate(squares, squares + columns, 0.0) / static_cast<double>(columns) / rows;
+  if (!std::isnormal(mean)) {  // an expert nobody chose, inputs that are all 0: all inputs alike
+    means.insert(means.end(), static_cast<size_t>(columns), 1.0f);
+    return;
+  }
+  const int exponent = std::ilogb(mean);
+  for (int64_t i = 0; i < columns; ++i) means.push_back(static_cast<float>(std::ldexp(squares[i] / rows, -exponent)));
+}
+
+}  // namespace
 
 Importance Importance::open(const std::filesystem::path& path) {
   Importance importance;
@@ -11,11 +30,8 @@ Importance Importance::open(const std::filesystem::path& path) {
   for (const auto& [name, sums] : InputSums::open(path).entries) {
     Entry entry{.matrices = sums.matrices, .columns = sums.columns, .means = {}};
     entry.means.reserve(sums.squares.size());
-    for (size_t i = 0; i < sums.squares.size(); ++i) {
-      const double rows = sums.rows[i / static_cast<size_t>(sums.columns)];
-      // An expert nobody chose: all inputs alike.
-      entry.means.push_back(rows > 0 ? static_cast<float>(sums.squares[i] / rows) : 1.0f);
-    }
+    for (int64_t m = 0; m < sums.matrices; ++m)
+      add_means(sums.squares.data() + m * sums.columns, sums.rows[static_cast<size_t>(m)], sums.columns, entry.means);
     importance.entries_.emplace(name, std::move(entry));
   }
   return importance;

@@ -17,8 +17,8 @@ class Importance {
   // Throws what InputSums::open does.
   static Importance open(const std::filesystem::path& path);
 
-  // Of a tensor's columns, one row for each matrix in it; empty where nothing is known. Throws Error{kInvalidFile} when
-  // it is of a tensor of another shape.
+  // Of a tensor's columns, one row of a mean between 1 and 2 for each matrix in it; empty where nothing is known.
+  // Throws Error{kInvalidFile} when it is of a tensor of another shape.
   std::span<const float> of(const std::string& tensor, const Shape& shape) const;
 
  private:

@@ -163,6 +163,30 @@ TEST_F(Quantize, ImportanceSparesTheColumnsThatMatter) {
   EXPECT_NE(complaint({.type = "q4_0", .importance = source()}).find("not a file of importance"), std::string::npos);
 }
 
+// Only how columns compare counts: in which units, and of how many rows, the sums are, changes no bit.
+TEST_F(Quantize, AFactorCommonToAllImportanceChangesNothing) {
+  const auto bytes = [&](const char* type, float factor, float count) {
+    std::vector<float> sums(256), counts{count};
+    for (size_t i = 0; i < sums.size(); ++i) sums[i] = factor * static_cast<float>(1 + i * i % 97);
+    GgufWriter writer(folder_ / "imatrix.gguf");
+    writer.set<std::string>("general.type", "imatrix");
+    writer.add_tensor("blk.0.attn_q.weight.in_sum2", DType::kF32, {1, 256}, std::as_bytes(std::span(sums)));
+    writer.add_tensor("blk.0.attn_q.weight.counts", DType::kF32, {1, 1}, std::as_bytes(std::span(counts)));
+    writer.finish();
+    quantize_file(source(), target(), {.type = type, .pure = true, .importance = folder_ / "imatrix.gguf"});
+    const GgufFile file = GgufFile::open(target());
+    const ConstTensorView view = *file.find("blk.0.attn_q.weight");
+    return std::vector<std::byte>(view.data, view.data + view.bytes());
+  };
+  for (const char* type : {"q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "q4_0", "q5_1", "iq4_nl", "iq4_xs", "iq2_xxs",
+                           "iq2_s", "iq3_xxs", "iq1_s", "iq1_m"}) {
+    const std::vector<std::byte> usual = bytes(type, 1, 1);
+    EXPECT_EQ(bytes(type, 0x1p100f, 1), usual) << type;
+    EXPECT_EQ(bytes(type, 0x1p-100f, 1), usual) << type;
+    EXPECT_EQ(bytes(type, 0x1p120f, 0x1p-20f), usual) << type;
+  }
+}
+
 TEST_F(Quantize, FewBitsWithoutImportanceAreCounted) {
   EXPECT_EQ(quantize_file(source(), target(), {.type = "iq2_xxs"}).unweighted, 10);  // attn_v has more
   EXPECT_EQ(type_of("blk.0.attn_q.weight"), DType::kIQ2_XXS);
