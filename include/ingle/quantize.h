@@ -42,9 +42,10 @@ struct QuantizeReport {
 };
 
 // Norms, biases, routers and other small things stay as they are. Metadata is kept, but for what tells the type. Takes
-// the memory of a few rows of a tensor. Throws Error: what opening a file throws; kInvalidArgument (a type, an
-// expression, a file that is read as target, a number the type has no room for), kInvalidFile (importance of another
-// model, numbers that are not finite: names the tensor and the numbers), kIo, kCancelled; then no file is left.
+// the memory of a few rows of a tensor. Throws Error: what opening a file throws; kUnsupported (an adapter, an imatrix,
+// a projector), kInvalidArgument (a type, an expression, a file that is read as target, a number the type has no room
+// for), kInvalidFile (importance of another model, numbers that are not finite: names the tensor and the numbers), kIo,
+// kCancelled; then no file is left.
 QuantizeReport quantize_file(const std::filesystem::path& source, const std::filesystem::path& target,
                              const QuantizeOptions& options = {});
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "models/architecture.h"
+#include "models/file_kind.h"
 
 namespace ingle {
 
@@ -30,24 +31,6 @@ const Architecture* find_architecture(std::string_view name) {
   return nullptr;
 }
 
-// Files that are GGUF but no model of their own get their own message.
-void check_kind(const GgufFile& file, std::string_view architecture) {
-  const std::string_view type = file.find_string("general.type").value_or("model");
-  if (architecture == "clip" || type == "mmproj") {
-    throw_error(ErrorCode::kUnsupported,
-                "{}: is a projector for images or sound (mmproj), not a language model; open the model it belongs to",
-                file.path());
-  }
-  if (type == "adapter") {
-    throw_error(ErrorCode::kUnsupported, "{}: is an adapter (LoRA), not a whole model; open the model it was made for",
-                file.path());
-  }
-  if (type == "imatrix" || architecture == "controlvector") {
-    throw_error(ErrorCode::kUnsupported, "{}: is a {}, not a language model", file.path(),
-                type == "imatrix" ? "table of quantization weights (imatrix)" : "control vector");
-  }
-}
-
 // Any model may have a classifier in place of, or beside, an output layer: rerankers have.
 std::optional<Classifier> find_classifier(const Weights& w, int64_t d_model) {
   if (!w.has("cls.output")) return std::nullopt;
@@ -68,7 +51,7 @@ std::vector<std::string_view> architecture_names() {
 
 LoadedModel load_model(const GgufFile& file, Backend& backend, LoadOptions options) {
   const std::string_view name = file.get_string("general.architecture");
-  check_kind(file, name);
+  check_is_model(file);
   const Architecture* architecture = find_architecture(name);
   if (architecture == nullptr) {
     throw_error(ErrorCode::kUnsupported, "{}: architecture '{}' is not implemented; known are {}", file.path(), name,

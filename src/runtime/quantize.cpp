@@ -6,6 +6,7 @@
 #include "gguf/gguf.h"
 #include "gguf/writer.h"
 #include "ingle/input_files.h"
+#include "models/file_kind.h"
 #include "models/type_mix.h"
 #include "runtime/file_types.h"
 #include "runtime/importance.h"
@@ -91,6 +92,7 @@ std::vector<DType> types_of(const GgufFile& file, const QuantizeOptions& options
 QuantizeReport quantize_file(const std::filesystem::path& source, const std::filesystem::path& target,
                              const QuantizeOptions& options) {
   const GgufFile file = GgufFile::open(source);
+  check_is_model(file);
   const std::vector<DType> types = types_of(file, options);
   const Importance importance = options.importance.empty() ? Importance() : Importance::open(options.importance);
 

@@ -251,6 +251,22 @@ TEST_F(Quantize, NumbersThatAreNotFiniteAreNamed) {
   EXPECT_EQ(said(70000, "bf16"), "");
 }
 
+TEST_F(Quantize, FilesThatAreNoModelsAreSaidToBeWhatTheyAre) {
+  for (const auto& [type, said] : {std::pair{"adapter", "is an adapter (LoRA)"}, {"imatrix", "(imatrix)"}}) {
+    GgufWriter writer(folder_ / "other.gguf");
+    writer.set<std::string>("general.type", type);
+    add(writer, "blk.0.attn_q.weight", {8, 256});
+    writer.finish();
+    try {
+      quantize_file(folder_ / "other.gguf", target());
+      ADD_FAILURE() << type;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string_view(error.what()).find(said), std::string_view::npos) << error.what();
+      EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+    }
+  }
+}
+
 TEST_F(Quantize, WhatCannotBeIsSaid) {
   EXPECT_NE(complaint({.type = "q9"}).find("known are f32, "), std::string::npos);
   EXPECT_NE(complaint({.overrides = {{"(", "q8_0"}}}).find("'('"), std::string::npos);
