@@ -260,6 +260,14 @@ SamplerOptions sampler_options(const Arguments& arguments, const Model& model) {
   return options;
 }
 
+void warn_unweighted(int64_t matrices) {
+  if (matrices == 0) return;
+  note(
+      "ingle: warning: {} matrices have fewer than three and a half bits and nothing says what matters in them: the "
+      "model will be much worse than it could be; measure a larger file with ingle imatrix, and quantize it --imatrix",
+      matrices);
+}
+
 uint64_t random_seed() { return std::random_device{}() & 0xffffffffu; }
 
 boost::json::object to_json(const SamplerOptions& options) {

@@ -56,6 +56,9 @@ SessionOptions session_options(const Arguments& arguments, const Adapters& adapt
 // caller draws one. Throws Error{kInvalidArgument} for a sampler name, or a biased token, that does not exist.
 SamplerOptions sampler_options(const Arguments& arguments, const Model& model);
 
+// A warning when so many matrices have so few bits that importance should have steered their rounding.
+void warn_unweighted(int64_t matrices);
+
 uint64_t random_seed();  // below 2^32: short enough to be typed again
 
 // Without the seed. Keys are the options' names, with _ for -.

@@ -31,7 +31,8 @@ struct ConvertReport {
   std::string architecture;              // as in the file: "qwen3"
   std::vector<ConvertedTensor> tensors;  // in the file's order
   int64_t parameters = 0;
-  int64_t left_out = 0;  // tensors of other parts of the model: what it sees or hears with, layers that only draft
+  int64_t unweighted = 0;  // matrices as QuantizeReport counts them: converting knows no importance
+  int64_t left_out = 0;    // tensors of other parts of the model: what it sees or hears with, layers that only draft
   std::vector<std::string> notes;            // what the folder says and a file has no place for, a line each
   std::vector<std::filesystem::path> files;  // none after a dry run
   uint64_t bytes = 0;                        // of the files; after a dry run of the tensors

@@ -16,7 +16,7 @@ struct QuantizeOptions {
   std::string type = "q4_k_m";  // one of encodable_types()
   bool pure = false;            // every matrix has that type, the output's too
   // Types of tensors whose names match a regular expression (anywhere in the name), in place of the above; the first
-  // that matches counts. {"attn_v", "q8_0"}, ...
+  // that matches counts. {"attn_v", "q8_0"}, ... One that matches no tensor that can have another type is an error.
   std::vector<std::pair<std::string, std::string>> overrides;
   std::filesystem::path importance;               // a GGUF file of `ingle imatrix`; empty: none
   std::vector<std::filesystem::path> keep = {};   // what else is read: files that may not be replaced

@@ -22,6 +22,7 @@ ConvertReport describe(const DraftedFile& file) {
     const Format& format = format_of(file.types[i]);
     const uint64_t bytes = format.row_bytes(shape.columns()) * static_cast<uint64_t>(shape.rows());
     report.tensors.push_back({file.tensors[i].name, to_string(shape), lower_case(format.name), bytes});
+    report.unweighted += !file.tensors[i].packed && needs_importance(file.tensors[i].name, file.types[i]);
     report.parameters += shape.elements();
     report.bytes += bytes;
   }

@@ -114,6 +114,10 @@ std::vector<DType> choose_types(const ModelShape& shape, const std::string& type
   return types;
 }
 
+bool needs_importance(std::string_view tensor, DType type) {
+  return tensor.starts_with("blk.") && wants_importance(type);
+}
+
 double RoundingError::relative() const { return all == 0 ? 0 : std::sqrt(squares / all); }
 
 RowEncoder::RowEncoder(int threads) : pool_(threads_or_all(threads)) {}

@@ -26,6 +26,9 @@ std::vector<DType> choose_types(const ModelShape& shape, const std::string& type
 // One format of that name. Throws Error{kInvalidArgument} that lists those there are.
 const Format& encodable_format(const std::string& name);
 
+// Whether a matrix of a layer is of so few bits that it is hardly usable unless importance steers the rounding.
+bool needs_importance(std::string_view tensor, DType type);
+
 // Reads rows [first, first + count) as numbers, one after the other; called by several threads.
 using ReadRows = std::function<void(int64_t first, int64_t count, float* out)>;
 

@@ -7,7 +7,6 @@
 #include "gguf/writer.h"
 #include "ingle/input_files.h"
 #include "models/file_kind.h"
-#include "models/type_mix.h"
 #include "runtime/file_types.h"
 #include "runtime/importance.h"
 #include "text/file_regex.h"
@@ -45,15 +44,18 @@ ModelShape shape_of(const GgufFile& file) {
 }
 
 struct Override {
+  std::string text;
   FileRegex pattern;
   DType type;
+  bool used = false;
+  std::string_view first;  // tensor that it matches
 };
 
 std::vector<Override> read_overrides(const QuantizeOptions& options) {
   std::vector<Override> overrides;
   for (const auto& [pattern, type] : options.overrides) {
     try {
-      overrides.push_back({FileRegex(pattern), encodable_format(type).type});
+      overrides.push_back({pattern, FileRegex(pattern), encodable_format(type).type});
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kInvalidArgument) throw;
       throw_error(ErrorCode::kInvalidArgument, "'{}': {}", pattern, error.what());
@@ -62,9 +64,20 @@ std::vector<Override> read_overrides(const QuantizeOptions& options) {
   return overrides;
 }
 
+// An override that nothing follows is a mistake in it.
+void check_used(const std::vector<Override>& overrides, const std::string& file) {
+  for (const Override& override : overrides) {
+    if (override.used) continue;
+    if (override.first.empty())
+      throw_error(ErrorCode::kInvalidArgument, "'{}': no tensor of {} has that in its name", override.text, file);
+    throw_error(ErrorCode::kInvalidArgument, "'{}': matches only tensors that stay as they are, such as {}",
+                override.text, override.first);
+  }
+}
+
 std::vector<DType> types_of(const GgufFile& file, const QuantizeOptions& options) {
   std::vector<DType> types = choose_types(shape_of(file), options.type, options.pure);
-  const std::vector<Override> overrides = read_overrides(options);
+  std::vector<Override> overrides = read_overrides(options);
   FileRegex::Scratch scratch;
   const auto matches = [&](const Override& override, const std::string& name) {
     std::vector<TextRange> found;
@@ -73,17 +86,22 @@ std::vector<DType> types_of(const GgufFile& file, const QuantizeOptions& options
   };
   for (size_t i = 0; i < types.size(); ++i) {
     const GgufTensor& tensor = file.tensors()[i];
-    if (stays_as_it_is(tensor)) {
-      types[i] = tensor.view.type;
-      continue;
+    const bool stays = stays_as_it_is(tensor);
+    if (stays) types[i] = tensor.view.type;
+    Override* found = nullptr;
+    for (Override& override : overrides) {
+      if (!matches(override, tensor.name)) continue;
+      if (found == nullptr) found = &override;
+      override.used = override.used || !stays;
+      if (override.first.empty()) override.first = tensor.name;
     }
-    const auto found = std::ranges::find_if(overrides, [&](const Override& o) { return matches(o, tensor.name); });
-    if (found == overrides.end()) continue;
+    if (stays || found == nullptr) continue;
     if (tensor.view.shape.columns() % format_of(found->type).block_elements != 0)
       throw_error(ErrorCode::kInvalidArgument, "{}: rows of {} are no whole blocks of {}", tensor.name,
                   tensor.view.shape.columns(), format_of(found->type).name);
     types[i] = found->type;
   }
+  check_used(overrides, file.path());
   return types;
 }
 
@@ -153,8 +171,8 @@ QuantizeReport quantize_file(const std::filesystem::path& source, const std::fil
       file.drop(view);
     });
   }
-  report.unweighted = std::ranges::count_if(report.tensors, [&](const QuantizedTensor& t) {
-    return t.from != t.to && !t.weighted && t.name.starts_with("blk.") && wants_importance(find_format(t.to)->type);
+  report.unweighted = std::ranges::count_if(report.tensors, [](const QuantizedTensor& t) {
+    return t.from != t.to && !t.weighted && needs_importance(t.name, find_format(t.to)->type);
   });
   report.files = writer.finish();
   return report;

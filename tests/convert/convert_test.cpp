@@ -473,6 +473,16 @@ TEST_F(Convert, MemoryHoldsAFewRowsOfATensorHoweverLargeItIs) {
   EXPECT_LT(most - before, 30'000'000u);  // a tensor has 36 MB in the folder
 }
 
+TEST_F(Convert, FewBitsWithoutImportanceAreCounted) {
+  EXPECT_EQ(convert_folder(data() / "qwen3_tiny", folder_ / "x.gguf", {.type = "q8_0"}).unweighted, 0);
+  EXPECT_EQ(convert_folder(data() / "qwen3_tiny", folder_ / "x.gguf", {.type = "iq2_xxs"}).unweighted,
+            0);  // 40 columns
+  const fs::path folder = copy("qwen3_tiny");
+  replace(folder / "config.json", "\"intermediate_size\": 56", "\"intermediate_size\": " + std::to_string(56 * 32));
+  widen(folder, 32);
+  EXPECT_EQ(convert_folder(folder, folder_ / "x.gguf", {.type = "iq2_xxs"}).unweighted, 2);  // ffn_down of two layers
+}
+
 TEST_F(Convert, CancellingLeavesNoFile) {
   EXPECT_TRUE(has(complaint(data() / "qwen2_tiny", {.progress = [](double) { return false; }}), "cancelled"));
 }

@@ -270,6 +270,11 @@ TEST_F(Quantize, FilesThatAreNoModelsAreSaidToBeWhatTheyAre) {
 TEST_F(Quantize, WhatCannotBeIsSaid) {
   EXPECT_NE(complaint({.type = "q9"}).find("known are f32, "), std::string::npos);
   EXPECT_NE(complaint({.overrides = {{"(", "q8_0"}}}).find("'('"), std::string::npos);
+  EXPECT_NE(complaint({.overrides = {{"attn_v", "q8_0"}, {"attn_w", "q8_0"}}}).find("'attn_w': no tensor of "),
+            std::string::npos);
+  EXPECT_NE(complaint({.overrides = {{"attn_norm|gate_inp", "q8_0"}}})
+                .find("stay as they are, such as blk.0.attn_norm.weight"),
+            std::string::npos);
   EXPECT_NE(complaint({.overrides = {{"odd", "q6_k"}}}).find("rows of 96 are no whole blocks of Q6_K"),
             std::string::npos);
   EXPECT_NE(complaint({.progress = [](double) { return false; }}).find("cancelled"), std::string::npos);

@@ -45,6 +45,7 @@ std::string as_json(const ConvertReport& report) {
                                        {"tensors", std::move(tensors)},
                                        {"parameters", report.parameters},
                                        {"left_out", report.left_out},
+                                       {"unweighted", report.unweighted},
                                        {"notes", boost::json::value_from(report.notes)},
                                        {"bytes", report.bytes},
                                        {"files", std::move(files)}}) +
@@ -105,6 +106,7 @@ int convert(const Arguments& arguments) {
     report = write(*file);
     progress.finish(fmt::format("wrote {} in {}", printable(*file), format_seconds(progress.seconds())));
   }
+  warn_unweighted(report.unweighted);
   if (arguments.flag("json")) {
     write_stdout(as_json(report));
   } else {

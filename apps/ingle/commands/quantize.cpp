@@ -138,6 +138,19 @@ Divergences measure_divergence(const Arguments& arguments, const std::filesystem
   return kl;
 }
 
+// An imatrix that knows few of the matrices is most likely another model's.
+void warn_uncovered(const QuantizeReport& report, const std::filesystem::path& importance) {
+  int64_t rounded = 0, known = 0;
+  for (const QuantizedTensor& t : report.tensors) {
+    if (t.from == t.to || !t.name.starts_with("blk.")) continue;
+    ++rounded;
+    known += t.weighted;
+  }
+  if (2 * known < rounded)
+    note("ingle: warning: {} says what matters in {} of {} matrices; is it of this model?",
+         printable(importance.native()), known, rounded);
+}
+
 int quantize(const Arguments& arguments) {
   if (arguments.flag("list")) {
     const std::vector<std::string> names = encodable_types();
@@ -162,11 +175,8 @@ int quantize(const Arguments& arguments) {
   };
   const QuantizeReport report = quantize_file(path, *target, options);
   progress.finish(fmt::format("wrote {} in {}", printable(*target), format_seconds(progress.seconds())));
-  if (report.unweighted > 0)
-    note(
-        "ingle: warning: {} matrices have fewer than three and a half bits and nothing says what matters in them: the "
-        "model will be much worse than it could be; measure it with ingle imatrix and give --imatrix",
-        report.unweighted);
+  warn_unweighted(report.unweighted);
+  if (!options.importance.empty()) warn_uncovered(report, options.importance);
   const Divergences kl = arguments.given("kl-text") ? measure_divergence(arguments, path, report, text) : Divergences();
   if (arguments.flag("json")) {
     write_stdout(as_json(report, kl));
