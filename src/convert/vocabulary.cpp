@@ -8,10 +8,12 @@
 
 #include "base/error.h"
 #include "convert/sentencepiece_vocabulary.h"
+#include "convert/tokenizer_form.h"
 #include "convert/tokens.h"
 #include "text/hf_description.h"
 #include "text/hf_encoder.h"
 #include "text/json_document.h"
+#include "text/pre_tokenizers.h"
 #include "text/space_mark.h"
 #include "text/tokenizer_base.h"
 
@@ -23,16 +25,6 @@ constexpr const char* kFile = "tokenizer.json";
 template <class... Args>
 [[noreturn]] void no_form(fmt::format_string<Args...> format, Args&&... args) {
   throw_error(ErrorCode::kUnsupported, "{}: {}", kFile, fmt::format(format, std::forward<Args>(args)...));
-}
-
-// Normalisers, one after the other.
-std::vector<JsonValue> normalizers(JsonValue root) {
-  const JsonValue whole = root.find("normalizer");
-  if (!whole || whole.is_null()) return {};
-  if (whole.at("type").string() != "Sequence") return {whole};
-  std::vector<JsonValue> steps;
-  for (const JsonValue step : whole.at("normalizers").items()) steps.push_back(step);
-  return steps;
 }
 
 bool has_type(const std::vector<JsonValue>& steps, std::string_view type) {
@@ -95,8 +87,17 @@ std::vector<std::string> wordpiece_texts(const HfDescription& d) {
   return texts;
 }
 
+// Letters and their marks, as one character or as two.
+void note_composing(Draft& draft, std::string_view pre, bool nfc) {
+  if (PreTokenizer::create(pre).flags().nfc == nfc) return;
+  draft.notes.push_back(
+      fmt::format("the folder's tokenizer {} letters and the marks on them before it cuts words, "
+                  "\"{}\" in a file {}: a text that has them apart gets other tokens",
+                  nfc ? "joins" : "does not join", pre, nfc ? "does not" : "does"));
+}
+
 void add_model(Draft& draft, HfDescription& d, JsonValue root) {
-  const std::vector<JsonValue> steps = normalizers(root);
+  const std::vector<JsonValue> steps = normalizer_steps(root);
   const auto model = [&](std::string_view name) {
     draft.set("tokenizer.ggml.model", gguf_value<std::string>(std::string(name)));
   };
@@ -107,13 +108,17 @@ void add_model(Draft& draft, HfDescription& d, JsonValue root) {
     case HfModel::Type::kBpe: {
       if (const std::string_view pre = gguf_pre_tokenizer(d.pre_steps, has_type(steps, "NFC"), d.model.ignore_merges);
           !pre.empty()) {
+        check_byte_level(steps, d.model);
+        note_composing(draft, pre, has_type(steps, "NFC"));
         model("gpt2");
         draft.set("tokenizer.ggml.pre", gguf_value<std::string>(std::string(pre)));
         return add_merges(draft, d);
       }
       if (!d.model.byte_fallback)
         no_form("pre_tokenizer: cuts words in a way that has no name in GGUF (tokenizer.ggml.pre)");
-      if (draft.architecture() == "gemma4") {
+      const bool gemma = draft.architecture() == "gemma4";
+      check_marked_spaces(steps, d, !gemma);
+      if (gemma) {
         model("gemma4");
         return add_merges(draft, d);
       }
@@ -123,6 +128,7 @@ void add_model(Draft& draft, HfDescription& d, JsonValue root) {
       return;
     }
     case HfModel::Type::kUnigram: {
+      check_unigram(steps, d);
       model("t5");
       scores({d.model.scores.begin(), d.model.scores.end()});
       for (const JsonValue step : steps) {
@@ -136,16 +142,14 @@ void add_model(Draft& draft, HfDescription& d, JsonValue root) {
       return;
     }
     case HfModel::Type::kWordPiece: {
+      check_word_piece(steps, d);
       model("bert");
       d.tokens = wordpiece_texts(d);
-      for (const JsonValue step : steps) {
-        if (step.at("type").string() != "BertNormalizer") continue;
-        const bool lowercase = step.at("lowercase").boolean();
-        const JsonValue strip = step.find("strip_accents");
-        draft.set("tokenizer.ggml.normalizer.lowercase", gguf_value<bool>(lowercase));
-        draft.set("tokenizer.ggml.normalizer.strip_accents",
-                  gguf_value<bool>(strip && !strip.is_null() ? strip.boolean() : lowercase));
-      }
+      const bool lowercase = steps.front().at("lowercase").boolean();
+      const JsonValue strip = steps.front().find("strip_accents");
+      draft.set("tokenizer.ggml.normalizer.lowercase", gguf_value<bool>(lowercase));
+      draft.set("tokenizer.ggml.normalizer.strip_accents",
+                gguf_value<bool>(strip && !strip.is_null() ? strip.boolean() : lowercase));
       return;
     }
     case HfModel::Type::kWordLevel:
@@ -170,6 +174,17 @@ bool parts_pairs_twice(JsonValue root) {
     }
   }
   return between == 2;
+}
+
+// Around a text a file has a place for one token each.
+void note_around(Draft& draft, const std::vector<std::string>& texts, const HfDescription& d) {
+  const auto note = [&](size_t count, std::string_view where, TokenId kept) {
+    if (count > 1)
+      draft.notes.push_back(fmt::format("the folder's tokenizer puts {} tokens {} a text, a file only \"{}\"", count,
+                                        where, texts[static_cast<size_t>(kept)]));
+  };
+  if (!d.before.empty()) note(d.before.size(), "before", d.before.front());
+  if (!d.after.empty()) note(d.after.size(), "behind", d.after.back());
 }
 
 void add_tokenizer_json(Draft& draft, const HfFolder& folder, std::string_view text, int64_t rows) {
@@ -198,12 +213,12 @@ void add_tokenizer_json(Draft& draft, const HfFolder& folder, std::string_view t
   or_mapped(tokens.bos, "bos_token");
   or_mapped(tokens.eos, "eos_token");
   or_mapped(tokens.padding, "pad_token");
-  if (!tokens.bos && !d.before.empty()) tokens.bos = d.before.front();
-  tokens.adds_bos = (tokens.bos && !d.before.empty() && d.before.front() == *tokens.bos) ||
-                    tokenizer_flag(folder, "add_bos_token", false);
-  tokens.adds_eos = !d.after.empty() || tokenizer_flag(folder, "add_eos_token", false);
-  // What encoding puts behind a text ends it, whatever a configuration calls the end.
+  // What encoding puts before a text begins it, and what it puts behind ends it, whatever a configuration calls so.
+  if (!d.before.empty()) tokens.bos = d.before.front();
   if (!d.after.empty()) tokens.eos = d.after.back();
+  tokens.adds_bos = !d.before.empty() || tokenizer_flag(folder, "add_bos_token", false);
+  tokens.adds_eos = !d.after.empty() || tokenizer_flag(folder, "add_eos_token", false);
+  note_around(draft, tokens.texts, d);
   const bool word_piece = d.model.type == HfModel::Type::kWordPiece;
   const std::optional<TokenId> cls = tokens.bos, separator = tokens.eos;
   add_tokens(draft, folder, std::move(tokens), rows);

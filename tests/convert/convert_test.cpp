@@ -145,10 +145,10 @@ TEST(ConvertedPairs, HaveTheMarksOfTheFolder) {
   }
 }
 
-// A number of a JSON file made another one; `pointer` is where it lies ("/rope_parameters/factor").
-void set_number(const fs::path& file, const std::string& pointer, std::string_view number) {
+// A value of a JSON file made another one; `pointer` is where it lies ("/rope_parameters/factor").
+void set_value(const fs::path& file, const std::string& pointer, std::string_view value) {
   boost::json::value root = boost::json::parse(golden::read_file(file));
-  root.at_pointer(pointer) = boost::json::parse(number);
+  root.at_pointer(pointer) = boost::json::parse(value);
   std::ofstream(file, std::ios::binary) << root;
 }
 
@@ -332,7 +332,7 @@ TEST_F(Convert, CountsThatCannotBeAreNamed) {
   const auto spoilt = [&](const std::string& name, const std::string& key, const std::string& value) {
     fs::remove_all(folder_ / name);
     const fs::path folder = copy(name);
-    set_number(folder / "config.json", key, value);
+    set_value(folder / "config.json", key, value);
     return complaint(folder);
   };
   const std::tuple<const char*, const char*, const char*, const char*> cases[] = {
@@ -362,10 +362,118 @@ TEST_F(Convert, SamplingThatAFileHasNoNumberForIsNamed) {
   EXPECT_TRUE(has(complaint(folder), "\"temperature\" is 1E39")) << complaint(folder);
 }
 
+struct TokenizerPart {
+  const char *pointer, *value, *said;  // said: "" where a file can say it
+};
+
+// Each part alone in a tokenizer.json that can be converted.
+void expect_said(const std::function<std::string(const TokenizerPart&)>& complaint_with,
+                 std::span<const TokenizerPart> parts) {
+  for (const TokenizerPart& part : parts) {
+    const std::string said = complaint_with(part);
+    if (*part.said == '\0') {
+      EXPECT_EQ(said, "") << part.value;
+    } else {
+      EXPECT_NE(said.find(part.said), said.npos) << part.pointer << " " << part.value << ": " << said;
+    }
+  }
+}
+
+// What a file has no words for must not get lost: its ids would be others.
+TEST_F(Convert, PartsOfATokenizerThatAFileCannotSayAreRefused) {
+  const auto in_copy_of = [&](const fs::path& from, std::vector<TokenizerPart> basis) {
+    return [this, from, basis = std::move(basis)](const TokenizerPart& part) {
+      const fs::path folder = folder_ / "tokenizer";
+      fs::remove_all(folder);
+      fs::copy(from, folder, fs::copy_options::recursive);
+      for (const TokenizerPart& set : basis) set_value(folder / "tokenizer.json", set.pointer, set.value);
+      set_value(folder / "tokenizer.json", part.pointer, part.value);
+      return complaint(folder, {.threads = 1, .dry_run = true});
+    };
+  };
+  const TokenizerPart bytes[] = {
+      {"/normalizer", R"({"type": "NFC"})", ""},
+      {"/normalizer", R"({"type": "Sequence", "normalizers": []})", ""},
+      {"/normalizer", R"({"type": "Lowercase"})", "normalizer: Lowercase has no form in GGUF"},
+      {"/normalizer", R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]})",
+       "normalizer.normalizers[1]: Lowercase has no form"},
+      {"/normalizer", R"({"type": "Replace", "pattern": {"String": " "}, "content": "_"})", "Replace has no form"},
+      {"/normalizer", R"({"type": "Prepend", "prepend": " "})", "Prepend has no form"},
+      {"/normalizer", R"({"type": "Strip", "strip_left": true, "strip_right": true})", "Strip has no form"},
+      {"/model/unk_token", R"("<unk>")", "in GGUF they are left out, here they become \"<unk>\""},
+      {"/model/end_of_word_suffix", R"("</w>")", "model.end_of_word_suffix"},
+  };
+  expect_said(in_copy_of(data() / "llama_tied", {}), bytes);
+  const TokenizerPart characters[] = {
+      {"/pre_tokenizer", "null", ""},
+      {"/pre_tokenizer", R"({"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious",
+                             "invert": false})",
+       ""},
+      {"/normalizer", R"({"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"},
+                          {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]})",
+       ""},
+      {"/normalizer", R"({"type": "Replace", "pattern": {"String": " "}, "content": "_"})", "Replace has no form"},
+      {"/normalizer", R"({"type": "NFKC"})", "NFKC has no form"},
+      {"/normalizer", "null", "neither writes U+2581 for spaces"},
+      {"/pre_tokenizer", R"({"type": "WhitespaceSplit"})", "pre_tokenizer: "},
+  };
+  const std::vector<TokenizerPart> of_characters = {
+      {"/model/byte_fallback", "true", ""},
+      {"/pre_tokenizer", "null", ""},
+      {"/normalizer", R"({"type": "Replace", "pattern": {"String": " "}, "content": "▁"})", ""}};
+  expect_said(in_copy_of(data() / "llama_tied", of_characters), characters);
+  const TokenizerPart pieces[] = {
+      {"/normalizer", R"({"type": "Strip", "strip_left": false, "strip_right": true})", ""},
+      {"/normalizer", R"({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "})", ""},
+      {"/normalizer", R"({"type": "Replace", "pattern": {"String": "''"}, "content": "\""})", "Replace has no form"},
+      {"/pre_tokenizer", R"({"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"},
+                             {"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"}]})",
+       ""},
+      {"/pre_tokenizer", R"({"type": "WhitespaceSplit"})", "neither writes U+2581 for spaces"},
+  };
+  const std::vector<TokenizerPart> of_pieces = {
+      {"/model", R"({"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["a", -1], ["b", -2]]})", ""},
+      {"/added_tokens", "[]", ""},
+      {"/pre_tokenizer", R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"})", ""}};
+  expect_said(in_copy_of(data() / "llama_tied", of_pieces), pieces);
+  const TokenizerPart words[] = {
+      {"/normalizer/handle_chinese_chars", "false", "normalizer.handle_chinese_chars: false has no form"},
+      {"/normalizer/clean_text", "false", "normalizer.clean_text: false has no form"},
+      {"/normalizer", "null", "GGUF has one BertNormalizer"},
+      {"/pre_tokenizer", R"({"type": "WhitespaceSplit"})", "pre_tokenizer: is not BertPreTokenizer"},
+      {"/model/max_input_chars_per_word", "3", "model.max_input_chars_per_word: 3"},
+  };
+  expect_said(in_copy_of(encoders() / "bert_tiny", {}), words);
+}
+
+TEST_F(Convert, WhatFewTextsGetFromATokenizerAndNotFromAFileIsNoted) {
+  const auto notes = [&](const char* pointer, const char* value) {
+    fs::remove_all(folder_ / "llama_tied");
+    const fs::path folder = copy("llama_tied");
+    set_value(folder / "tokenizer.json", pointer, value);
+    return convert_folder(folder, folder_ / "out.gguf", {.threads = 1}).notes;
+  };
+  EXPECT_TRUE(notes("/normalizer", R"({"type": "NFC"})").empty());
+  EXPECT_TRUE(notes("/post_processor", "null").empty());
+  const auto around = notes("/post_processor", R"({"type": "TemplateProcessing", "pair": [],
+      "single": [{"SpecialToken": {"id": "x", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+      "special_tokens": {"x": {"id": "x", "ids": [3, 4], "tokens": ["x", "y"]}}})");
+  ASSERT_EQ(around.size(), 1u);
+  EXPECT_TRUE(has(around[0], "puts 2 tokens before a text, a file only")) << around[0];
+  const auto composing =
+      notes("/pre_tokenizer", R"({"type": "Sequence", "pretokenizers": [
+      {"type": "Split", "invert": false, "behavior": "Isolated", "pattern": {"Regex": "(?i:'s|'t|'re|'ve|'m|'ll|'d)|)"
+                              R"([^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| ?[^\\s\\p{L}\\p{M}\\p{N}]+)"
+                              R"([\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"}},
+      {"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": false}]})");
+  ASSERT_EQ(composing.size(), 1u);
+  EXPECT_TRUE(has(composing[0], "\"qwen35\" in a file does")) << composing[0];
+}
+
 TEST_F(Convert, PositionsBeforeTheFirstAreRefused) {
   const fs::path folder = folder_ / "roberta";
   fs::copy(encoders() / "roberta_labels", folder, fs::copy_options::recursive);
-  set_number(folder / "config.json", "/pad_token_id", "-9");
+  set_value(folder / "config.json", "/pad_token_id", "-9");
   EXPECT_TRUE(has(complaint(folder), "\"pad_token_id\" is -9")) << complaint(folder);
 }
 
@@ -412,7 +520,7 @@ TEST_P(ConfigOfFolder, IsConvertedOrRefusedWhateverItsNumbersAre) {
   for (const std::string& pointer : pointers) {
     for (const char* number : {"0", "-1", "4294967295", "9223372036854775807", "1e300"}) {
       fs::copy_file(from / GetParam() / "config.json", folder / "config.json", fs::copy_options::overwrite_existing);
-      set_number(folder / "config.json", pointer, number);
+      set_value(folder / "config.json", pointer, number);
       try {
         convert_folder(folder, temporary / "out.gguf", {.threads = 1, .dry_run = true});
       } catch (const Error& error) {
