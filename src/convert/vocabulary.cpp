@@ -187,6 +187,32 @@ void note_around(Draft& draft, const std::vector<std::string>& texts, const HfDe
   if (!d.after.empty()) note(d.after.size(), "behind", d.after.back());
 }
 
+// How an added token is looked for is known to readers by the file's name and kind, or not at all.
+void note_added(Draft& draft, const std::vector<HfAddedToken>& added) {
+  const auto text_of = [&](std::string_view key) {
+    const auto found = std::ranges::find(draft.metadata, key, &std::pair<std::string, GgufValue>::first);
+    return found == draft.metadata.end() ? std::string() : std::get<std::string>(found->second.value);
+  };
+  Vocabulary file;
+  file.model = text_of("tokenizer.ggml.model");
+  file.name = text_of("general.name");
+  file.architecture = draft.architecture();
+  const auto note = [&](std::string_view what, auto&& is_lost) {
+    const auto first = std::ranges::find_if(added, is_lost);
+    if (first != added.end())
+      draft.notes.push_back(fmt::format("{} added tokens {}, which a file cannot say (\"{}\")",
+                                        std::ranges::count_if(added, is_lost), what, first->text));
+  };
+  const auto reads = [&](const HfAddedToken& token) { return strip_flags(token.text, file, false); };
+  note("take the white space beside them along", [&](const HfAddedToken& token) {
+    return (token.strip_left && !reads(token).left) || (token.strip_right && !reads(token).right);
+  });
+  note("leave the white space beside them", [&](const HfAddedToken& token) {
+    return (!token.strip_left && reads(token).left) || (!token.strip_right && reads(token).right);
+  });
+  note("count as whole words only", [](const HfAddedToken& token) { return token.single_word; });
+}
+
 void add_tokenizer_json(Draft& draft, const HfFolder& folder, std::string_view text, int64_t rows) {
   const std::string config_text = folder.read("tokenizer_config.json").value_or("{}");
   const JsonDocument json(text, kFile), config(config_text, "tokenizer_config.json");
@@ -219,6 +245,7 @@ void add_tokenizer_json(Draft& draft, const HfFolder& folder, std::string_view t
   tokens.adds_bos = !d.before.empty() || tokenizer_flag(folder, "add_bos_token", false);
   tokens.adds_eos = !d.after.empty() || tokenizer_flag(folder, "add_eos_token", false);
   note_around(draft, tokens.texts, d);
+  note_added(draft, d.added);
   const bool word_piece = d.model.type == HfModel::Type::kWordPiece;
   const std::optional<TokenId> cls = tokens.bos, separator = tokens.eos;
   add_tokens(draft, folder, std::move(tokens), rows);

@@ -25,17 +25,6 @@ bool contains_lower_case(std::string text, std::string_view word) {
   return text.find(word) != std::string::npos;
 }
 
-// White space that a special token takes along. GGUF has no key for it, so it hangs on names, as in the models' own
-// files.
-void set_strip_flags(SpecialToken& token, std::string_view text, const Vocabulary& v, bool mask_strips) {
-  if (contains_lower_case(v.name, "phi-3") || contains_lower_case(v.name, "phi3")) {
-    token.strip_right = text != "<unk>" && text != "<s>" && text != "<|endoftext|>";
-  }
-  const bool by_architecture = v.architecture == "nomic-bert-moe" || v.architecture == "jina-bert-v3";
-  if ((mask_strips || by_architecture) && text == "<mask>") token.strip_left = true;
-  if (contains_lower_case(v.name, "modern-bert") && text == "[MASK]") token.strip_left = true;
-}
-
 TextMap map_by_text(const Vocabulary& v, std::vector<std::string>& warnings) {
   TextMap map(v.tokens.size());
   size_t repeated = 0, example = 0;
@@ -57,6 +46,18 @@ std::optional<uint8_t> parse_byte_token(std::string_view text) noexcept {
   const int high = hex_digit(text[3]), low = hex_digit(text[4]);
   if (high < 0 || low < 0) return std::nullopt;
   return static_cast<uint8_t>(high * 16 + low);
+}
+
+StripFlags strip_flags(std::string_view text, const Vocabulary& v, bool mask_strips) {
+  StripFlags flags;
+  // By its architecture alone Phi 4 would be one of them.
+  const bool phi3 = (v.architecture == "phi3" && v.model == "llama") || contains_lower_case(v.name, "phi-3") ||
+                    contains_lower_case(v.name, "phi3");
+  if (phi3) flags.right = text != "<unk>" && text != "<s>" && text != "<|endoftext|>";
+  const bool by_architecture = v.architecture == "nomic-bert-moe" || v.architecture == "jina-bert-v3";
+  if ((mask_strips || by_architecture) && text == "<mask>") flags.left = true;
+  if (contains_lower_case(v.name, "modern-bert") && text == "[MASK]") flags.left = true;
+  return flags;
 }
 
 void check_vocabulary(Vocabulary& v) {
@@ -112,9 +113,9 @@ SpecialTokenMatcher TokenizerBase::matcher(bool with_control, const Traits& trai
     const TokenKind kind = vocabulary_.kinds[static_cast<size_t>(id)];
     const bool cut_out = kind == TokenKind::kUserDefined && !traits.user_defined_is_text;
     if (cut_out || (with_control && (kind == TokenKind::kControl || id == ids_.unknown))) {
-      tokens.push_back({.text = {}, .id = id});
       const std::string& text = vocabulary_.tokens[static_cast<size_t>(id)];
-      set_strip_flags(tokens.back(), text, vocabulary_, traits.mask_strips);
+      const StripFlags strips = strip_flags(text, vocabulary_, traits.mask_strips);
+      tokens.push_back({.text = {}, .id = id, .strip_left = strips.left, .strip_right = strips.right});
       texts.push_back(traits.spaces_marked ? with_plain_spaces(text) : text);
     }
   }

@@ -14,6 +14,13 @@ namespace ingle {
 // The two hex digits of a byte token "<0x0A>"; nullopt for anything else.
 std::optional<uint8_t> parse_byte_token(std::string_view text) noexcept;
 
+// White space that a special token takes along. GGUF has no key for it, so it hangs on the file's name, architecture
+// and model, as with the models' own files; `mask_strips`: on its pre-tokeniser too.
+struct StripFlags {
+  bool left = false, right = false;
+};
+StripFlags strip_flags(std::string_view text, const Vocabulary& vocabulary, bool mask_strips);
+
 // The file's lists, made equal in length and free of holes. Throws Error{kInvalidFile} naming the key.
 void check_vocabulary(Vocabulary& vocabulary);
 

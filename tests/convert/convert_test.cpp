@@ -470,6 +470,27 @@ TEST_F(Convert, WhatFewTextsGetFromATokenizerAndNotFromAFileIsNoted) {
   EXPECT_TRUE(has(composing[0], "\"qwen35\" in a file does")) << composing[0];
 }
 
+// Phi 3's tokens take a line break along, whatever the folder is called.
+TEST_F(Convert, WhiteSpaceThatAddedTokensTakeAlongIsKeptOrNoted) {
+  const auto convert = [&](const char* name, const char* token) {
+    const fs::path folder = copy(name);
+    for (const char* end : {"/lstrip", "/single_word", "/rstrip"})
+      set_value(folder / "tokenizer.json", std::string("/added_tokens/0") + end,
+                end == std::string_view(token) ? "true" : "false");
+    const ConvertReport report = convert_folder(folder, folder_ / "out.gguf", {.threads = 1});
+    fs::remove_all(folder);
+    return report.notes;
+  };
+  EXPECT_TRUE(convert("llama_tied", "").empty());
+  for (const char* flag : {"/lstrip", "/rstrip"}) {
+    const std::vector<std::string> notes = convert("llama_tied", flag);
+    ASSERT_EQ(notes.size(), 1u) << flag;
+    EXPECT_TRUE(has(notes[0], "1 added tokens take the white space beside them along, which a file cannot say"))
+        << notes[0];
+  }
+  EXPECT_EQ(convert("llama_tied", "/single_word").size(), 1u);
+}
+
 TEST_F(Convert, PositionsBeforeTheFirstAreRefused) {
   const fs::path folder = folder_ / "roberta";
   fs::copy(encoders() / "roberta_labels", folder, fs::copy_options::recursive);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "tests/text/text_support.h"
+#include "text/tokenizer_base.h"
 
 namespace ingle {
 namespace {
@@ -98,6 +99,20 @@ TEST(SpecialTokens, LongTokensThatNearlyMatchEverywhereCostNoMore) {
   const std::string token = nearly + "b", other = "a";
   const SpecialTokenMatcher matcher({{token, 1}, {other, 2}});
   EXPECT_EQ(matcher.split(test::repeat("a", 1 << 20)).size(), size_t{1} << 20);
+}
+
+// A file does not say which tokens take white space along: its kind does, and for older files its name.
+TEST(SpecialTokens, OfPhi3TakeTheSpaceAfterThemAlongWhateverTheFileIsCalled) {
+  Vocabulary v;
+  v.model = "llama";
+  v.architecture = "phi3";
+  EXPECT_TRUE(strip_flags("<|end|>", v, false).right);
+  EXPECT_FALSE(strip_flags("<s>", v, false).right);
+  v.model = "gpt2";  // Phi 4
+  EXPECT_FALSE(strip_flags("<|end|>", v, false).right);
+  v = {};
+  v.name = "Phi-3.5-mini-instruct";
+  EXPECT_TRUE(strip_flags("<|end|>", v, false).right);
 }
 
 }  // namespace
