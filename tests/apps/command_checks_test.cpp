@@ -50,6 +50,17 @@ TEST_F(CommandChecks, AStateThatCannotBeWrittenIsNoticedBeforeTheAnswer) {
   EXPECT_EQ(run.out, "");
 }
 
+TEST_F(CommandChecks, ATextTooShortForKlIsNoticedBeforeQuantizing) {
+  write_file(path("text"), "ten tokens");
+  const auto quantize = [&] {
+    return test::run_command("quantize", {model(), path("q"), "--type", "q8_0", "-t", "1", "--kl-text", path("text")});
+  };
+  EXPECT_EQ(quantize().error, "the text has 10 tokens, a window 128; give --kl-text a longer one");
+  EXPECT_FALSE(std::filesystem::exists(path("q")));
+  write_file(path("text"), std::string(128, 'a'));
+  EXPECT_THAT(quantize().out, HasSubstr("KL"));
+}
+
 TEST_F(CommandChecks, AskingWhetherAFileCanBeWrittenLeavesEverythingAsItWas) {
   write_file(path("old"), "old");
   require_writable(path("old"));

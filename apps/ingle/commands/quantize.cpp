@@ -117,14 +117,21 @@ QuantizeOptions read_options(const Arguments& arguments) {
   return options;
 }
 
+constexpr int64_t kWindow = 128;  // tokens of --kl-text read together
+
+Windows read_windows(const Arguments& arguments, const std::filesystem::path& source) {
+  const std::string text = read_text(arguments.text("kl-text"));
+  Engine engine({.threads = 1});
+  const Model vocabulary = Model::open(engine, source, {.vocabulary_only = true});
+  return cut_windows(vocabulary, text, kWindow, arguments.integer("kl-chunks"), "give --kl-text a longer one");
+}
+
 // What each tensor that has another type now costs by itself, in exact arithmetic.
 Divergences measure_divergence(const Arguments& arguments, const std::filesystem::path& source,
-                               const QuantizeReport& report, const std::string& text) {
-  constexpr int64_t kWindow = 128;
+                               const QuantizeReport& report, const Windows& windows) {
   Engine engine(
       {.threads = arguments.given("threads") ? static_cast<int>(arguments.integer("threads")) : 0, .exact = true});
   const Model model = open_model(engine, source, arguments);
-  const Windows windows = cut_windows(model, text, kWindow, arguments.integer("kl-chunks"));
   Session session(model, {.context = kWindow});
   std::vector<std::string> changed;
   for (const QuantizedTensor& t : report.tensors)
@@ -166,8 +173,9 @@ int quantize(const Arguments& arguments) {
     fail(ErrorCode::kInvalidArgument, "what is missing is {}: ingle quantize MODEL FILE (see: ingle quantize --help)",
          source ? "the file to write" : "the model and the file to write");
   QuantizeOptions options = read_options(arguments);
-  const std::string text = arguments.given("kl-text") ? read_text(arguments.text("kl-text")) : std::string();
   const std::filesystem::path path = find_model(*source);
+  std::optional<Windows> windows;
+  if (arguments.given("kl-text")) windows = read_windows(arguments, path);
   Progress progress("writing " + printable(*target));
   options.progress = [&](double fraction) {
     progress.update(fraction);
@@ -177,7 +185,7 @@ int quantize(const Arguments& arguments) {
   progress.finish(fmt::format("wrote {} in {}", printable(*target), format_seconds(progress.seconds())));
   warn_unweighted(report.unweighted);
   if (!options.importance.empty()) warn_uncovered(report, options.importance);
-  const Divergences kl = arguments.given("kl-text") ? measure_divergence(arguments, path, report, text) : Divergences();
+  const Divergences kl = windows ? measure_divergence(arguments, path, report, *windows) : Divergences();
   if (arguments.flag("json")) {
     write_stdout(as_json(report, kl));
   } else {

@@ -18,12 +18,10 @@ std::optional<TokenId> beginning(const Model& model) {
 
 }  // namespace
 
-Windows cut_windows(const Model& model, std::string_view text, int64_t size, int64_t most) {
+Windows cut_windows(const Model& model, std::string_view text, int64_t size, int64_t most, std::string_view remedy) {
   Windows windows{size, model.tokenize(text, {.add_special = true})};
   const int64_t total = static_cast<int64_t>(windows.tokens.size());
-  if (total < size)
-    fail(ErrorCode::kInvalidArgument, "the text has {} tokens, a window {}; use a longer text or a smaller -c", total,
-         size);
+  if (total < size) fail(ErrorCode::kInvalidArgument, "the text has {} tokens, a window {}; {}", total, size, remedy);
   int64_t count = total / size;
   if (most > 0) count = std::min(count, most);
   windows.tokens.resize(static_cast<size_t>(count * size));

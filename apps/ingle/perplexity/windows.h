@@ -23,8 +23,9 @@ struct Windows {
 
 // Whole windows of a text's tokens, at most `most` (-1: all). Where the model wants a token at the beginning, each
 // window begins with it in place of its own first token. Throws Error{kInvalidArgument} when the text is shorter than a
-// window.
-Windows cut_windows(const Model& model, std::string_view text, int64_t size, int64_t most);
+// window, with what to do about it.
+Windows cut_windows(const Model& model, std::string_view text, int64_t size, int64_t most,
+                    std::string_view remedy = "use a longer text or a smaller -c");
 
 // Calls `each(window, logits, next)` for every scored row in order; `next` is the token that did follow.
 // `after(window)` follows each window's last row.
