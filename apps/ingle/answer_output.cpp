@@ -4,9 +4,8 @@
 #include <cstdlib>
 
 #include "apps/ingle/fail.h"
-#include "apps/ingle/files.h"
-#include "apps/ingle/json_reading.h"
 #include "apps/ingle/terminal.h"
+#include "apps/ingle/tools.h"
 #include "apps/ingle/utf8.h"
 
 namespace ingle::app {
@@ -32,10 +31,13 @@ void add_template_arguments(const Arguments& arguments, const Model& model, Chat
     request.arguments.emplace_back(found.name, thinking == "on" ? found.on : found.off);
   }
   if (arguments.given("tools")) {
-    const std::string file = arguments.text("tools");
-    const boost::json::value tools = parse_json(read_text(file), file);
-    if (!tools.is_array()) fail(ErrorCode::kInvalidFile, "{}: tools are a JSON array", file);
-    request.arguments.emplace_back("tools", boost::json::serialize(tools));
+    const std::string tools = read_tools(arguments.text("tools"));
+    const std::string without = model.prompt_template().render(request);
+    request.arguments.emplace_back("tools", tools);
+    if (tools != "[]" && model.prompt_template().render(request) == without)
+      fail(ErrorCode::kInvalidArgument,
+           "--tools: this model's chat template has no place for them; what the model should know of them can go into "
+           "--system");
   }
 }
 

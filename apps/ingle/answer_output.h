@@ -11,7 +11,7 @@
 namespace ingle::app {
 
 // --thinking and --tools as template variables. Throws Error: kInvalidArgument where the template has no switch for
-// thinking; what reading the tools' file throws.
+// thinking, or writes the same text with the tools as without; what read_tools() throws.
 void add_template_arguments(const Arguments& arguments, const Model& model, ChatRequest& request);
 
 class AnswerOutput {

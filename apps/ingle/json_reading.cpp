@@ -19,11 +19,12 @@ boost::json::value parse_json(std::string_view text, std::string_view name) {
   boost::json::stream_parser parser;
   const size_t taken = parser.write_some(text.data(), text.size(), error);
   const bool rest_is_blank = text.find_first_not_of(" \t\r\n", taken) == text.npos;
-  if (error || !parser.done() || !rest_is_blank)
+  if (!error && rest_is_blank) parser.finish(error);  // only the end of the text ends a number
+  if (error || !rest_is_blank)
     fail(ErrorCode::kInvalidFile, "{}: not JSON: {} in line {}", name,
-         error           ? error.message()
-         : rest_is_blank ? "ends too early"
-                         : "something follows",
+         error == boost::json::error::incomplete ? "ends too early"
+         : error                                 ? error.message()
+                                                 : "something follows",
          1 + std::count(text.begin(), text.begin() + static_cast<ptrdiff_t>(taken), '\n'));
   return parser.release();
 }

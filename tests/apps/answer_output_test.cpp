@@ -1,6 +1,7 @@
 // What `ingle run` makes of a model that thinks: the command itself, on a model that says what a script says.
 #include "apps/ingle/answer_output.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -63,6 +64,23 @@ TEST_F(AnswerOutputTest, ThinkingCanBeSwitchedOff) {
 TEST_F(AnswerOutputTest, ATemplateWithoutASwitchSaysSo) {
   EXPECT_THAT(run("plain", {"--thinking", "on"}).err, HasSubstr("has no switch for it; nothing in it says"));
   EXPECT_EQ(run("plain", {}).out, "Hi there.\n");
+}
+
+TEST_F(AnswerOutputTest, ATemplateWithoutAPlaceForToolsSaysSo) {
+  EXPECT_THAT(run("plain", {"--tools", path("tools")}).err, HasSubstr("--tools: this model's chat template has no"));
+  std::ofstream(path("tools")) << "[]";
+  EXPECT_EQ(run("plain", {"--tools", path("tools")}).out, "Hi there.\n");
+}
+
+TEST_F(AnswerOutputTest, WhatIsNoToolIsRefusedByNumber) {
+  const auto complaint = [&](const char* tools) {
+    std::ofstream(path("tools")) << tools;
+    return run("calls", {"--tools", path("tools")}).err;
+  };
+  EXPECT_EQ(complaint("5"), path("tools") + ": no JSON array of tools");
+  for (const char* second : {"5", "{}", R"({"name": 5})", R"({"type": "function", "function": {"name": ""}})"})
+    EXPECT_THAT(complaint(fmt::format(R"([{{"name": "bare"}}, {}])", second).c_str()),
+                HasSubstr(": tool 1 has no name"));
 }
 
 TEST_F(AnswerOutputTest, CallsArePrintedAsJsonBehindTheText) {

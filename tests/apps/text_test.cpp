@@ -268,6 +268,21 @@ TEST_F(Files, AFileThatNeverEndsIsReadToTheLimit) {
   }
 }
 
+TEST(ParseJson, ANumberAloneIsJsonAndACutOneIsNot) {
+  EXPECT_EQ(parse_json("5", "x.json"), 5);
+  EXPECT_EQ(parse_json(" 5\n", "x.json"), 5);
+  const std::vector<std::pair<const char*, const char*>> broken = {
+      {"[5", "ends too early in line 1"}, {"\n", "ends too early in line 2"}, {"5 6", "something follows in line 1"}};
+  for (const auto& [text, what] : broken) {
+    try {
+      parse_json(text, "x.json");
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.what(), std::string("x.json: not JSON: ") + what);
+    }
+  }
+}
+
 TEST(ParseJson, RefusesMoreThanItsValuesMayTake) {
   const std::string large(size_t{65} << 20, ' ');
   try {

@@ -17,6 +17,7 @@ namespace ingle::test {
 
 // Thinks before it answers, unless enable_thinking is false.
 inline constexpr const char* kThinkingTemplate =
+    "{%- if tools %}{{ tools|tojson }}\n{% endif %}"
     "{%- for m in messages -%}<|im_start|>{{ m.role }}\n"
     "{% if m.reasoning_content %}<think>{{ m.reasoning_content }}</think>{% endif %}{{ m.content }}"
     "{%- for c in m.tool_calls or [] %}<tool_call>\n"

@@ -12,6 +12,7 @@
 #include "apps/ingle/setup.h"
 #include "apps/ingle/table.h"
 #include "apps/ingle/terminal.h"
+#include "apps/ingle/tools.h"
 #include "apps/ingle/utf8.h"
 #include "ingle/ingle.h"
 
@@ -101,12 +102,7 @@ ChatRequest read_request(const Arguments& arguments) {
     if (arguments.given("system")) request.messages.push_back({"system", arguments.text("system")});
     if (arguments.given("prompt")) request.messages.push_back({"user", arguments.text("prompt")});
   }
-  if (arguments.given("tools")) {
-    const std::string file = arguments.text("tools");
-    const json::value tools = parse_json(read_text(file), file);
-    if (!tools.is_array()) fail(ErrorCode::kInvalidFile, "{}: no JSON array of tools", file);
-    set(request.arguments, "tools", json::serialize(tools));
-  }
+  if (arguments.given("tools")) set(request.arguments, "tools", read_tools(arguments.text("tools")));
   for (const std::string& argument : arguments.texts("arg")) {
     const size_t equals = argument.find('=');
     if (equals == argument.npos || equals == 0)

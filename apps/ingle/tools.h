@@ -1,0 +1,13 @@
+// Tools that a model may call, as chat APIs define them.
+#pragma once
+
+#include <string>
+
+namespace ingle::app {
+
+// A file's JSON array of tools, in one line, as the template variable takes it. Each is an object with a name, or with
+// a "function" that has one. Throws Error: kInvalidFile (names the tool by its number, from 0), and what read_text()
+// and parse_json() throw.
+std::string read_tools(const std::string& file);
+
+}  // namespace ingle::app
