@@ -20,7 +20,8 @@ extern const OptionGroup kShapeOptions;  // --shape, --type
 // Options of several tables.
 inline constexpr double kMostPositions = 1 << 24;
 inline constexpr double kMostTokens = 1 << 20;
-inline constexpr double kMostThreads = 1024;
+inline constexpr double kMostMicroBatch = 65536;
+inline constexpr double kMostThreads = 512;
 inline constexpr double kMostSeed = 9007199254740991;  // 2^53 - 1: what every JSON reader keeps exactly
 inline constexpr std::string_view kCacheTypes = "f32|f16|i16|q8_0|q4_0";
 
@@ -63,7 +64,7 @@ inline constexpr Option kMicroBatchSize = {.name = "ubatch-size",
                                            .kind = ValueKind::kInteger,
                                            .value_name = "N",
                                            .least = 1,
-                                           .most = kMostTokens,
+                                           .most = kMostMicroBatch,
                                            .fallback = "512",
                                            .help = "Prompt tokens computed together"};
 inline constexpr Option kCacheTypeK = {.name = "cache-type-k",

@@ -92,14 +92,14 @@ TEST(Options, AnUnknownOptionNamesTheNearest) {
 
 TEST(Options, AnIllTypedValueNamesOptionValueAndRange) {
   EXPECT_EQ(complaint({"--top-p", "high"}), "--top-p: 'high' is not a number; it takes a number from 0 to 1");
-  EXPECT_EQ(complaint({"-t", "2x"}), "-t: '2x' is not an integer; it takes an integer from 1 to 1024");
+  EXPECT_EQ(complaint({"-t", "2x"}), "-t: '2x' is not an integer; it takes an integer from 1 to 512");
   EXPECT_EQ(complaint({"-ctk", "q9"}), "-ctk: 'q9' is not known; it takes one of f32, f16, i16, q8_0, q4_0");
-  EXPECT_EQ(complaint({"-t", ""}), "-t: '' is not an integer; it takes an integer from 1 to 1024");
+  EXPECT_EQ(complaint({"-t", ""}), "-t: '' is not an integer; it takes an integer from 1 to 512");
 }
 
 TEST(Options, AValueOutOfRangeNamesTheRange) {
   EXPECT_EQ(complaint({"--top-p", "1.5"}), "--top-p: '1.5' is out of range; it takes a number from 0 to 1");
-  EXPECT_EQ(complaint({"-t", "0"}), "-t: '0' is out of range; it takes an integer from 1 to 1024");
+  EXPECT_EQ(complaint({"-t", "0"}), "-t: '0' is out of range; it takes an integer from 1 to 512");
   EXPECT_THAT(complaint({"--temp", "nan"}), HasSubstr("is not a number"));
   EXPECT_THAT(complaint({"--temp", "inf"}), HasSubstr("is out of range"));
   EXPECT_THAT(complaint({"-c", "99999999999999999999"}), HasSubstr("is not an integer"));
@@ -177,6 +177,31 @@ TEST(OptionTable, EveryDefaultIsAValueThatTheOptionTakes) {
         EXPECT_EQ(option.value_name.empty(), option.kind == ValueKind::kFlag) << option.name;
         EXPECT_FALSE(option.help.empty() || option.help.ends_with('.')) << option.name;
       }
+}
+
+// What is above an option's range is what the library refuses: then the error is about the option, by its name.
+TEST(OptionTable, RangesAreTheLibrarysRanges) {
+  const auto refusal = [](auto function) -> std::string {
+    try {
+      function();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "(none)";
+  };
+  const auto most = [](const char* option) { return static_cast<int64_t>(run_syntax().find(option)->most); };
+  const int64_t threads = most("threads"), batch = most("batch-size"), micro_batch = most("ubatch-size");
+  EXPECT_THAT(refusal([&] { Engine({.threads = static_cast<int>(threads + 1)}); }),
+              HasSubstr(fmt::format("{} is outside 1..{} ", threads + 1, threads)));
+  Engine engine({.threads = 1});
+  const auto plan = [&](const SessionOptions& options) {
+    return refusal([&] { plan_memory(engine, INGLE_SOURCE_DIR "/tests/models/golden/llama_tied.gguf", options); });
+  };
+  EXPECT_THAT(plan({.batch = batch + 1}), HasSubstr(fmt::format("{} is not from 1 to {}", batch + 1, batch)));
+  EXPECT_THAT(plan({.micro_batch = micro_batch + 1}),
+              HasSubstr(fmt::format("{} is not from 1 to {}", micro_batch + 1, micro_batch)));
+  for (const char* option : {"threads", "batch-size", "ubatch-size"})
+    EXPECT_EQ(find_command("bench")->syntax.find(option)->most, run_syntax().find(option)->most) << option;
 }
 
 // What help says and what the library does when nothing is given must not drift apart.
