@@ -28,6 +28,7 @@ std::string read_stream(std::FILE* file, const std::string& name, size_t most_by
     if (n > 0) continue;
     if (std::feof(file)) return text;
     if (errno == EINTR && interrupted()) fail(ErrorCode::kCancelled, "interrupted while reading {}", name);
+    if (errno == EISDIR) fail(ErrorCode::kInvalidFile, "{}: is a directory", name);
     if (errno != EINTR) fail(ErrorCode::kIo, "{}: {}", name, std::strerror(errno));
     std::clearerr(file);
   }
@@ -59,7 +60,7 @@ AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::perms permis
   const auto status = std::filesystem::status(path_, ignored);
   const bool special = std::filesystem::exists(status) && !std::filesystem::is_regular_file(status);
   if (special) {
-    if (std::filesystem::is_directory(status)) fail(ErrorCode::kIo, "{}: is a directory", path_.string());
+    if (std::filesystem::is_directory(status)) fail(ErrorCode::kInvalidArgument, "{}: is a directory", path_.string());
     file_ = std::fopen(path_.c_str(), "wbe");
     if (!file_) fail_io(std::strerror(errno));
     return;

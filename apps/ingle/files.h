@@ -12,16 +12,18 @@ namespace ingle::app {
 // The longest context that can be asked for, full of tokens of sixteen bytes: what a pipe that never ends may cost.
 inline constexpr size_t kMostTextBytes = size_t{1} << 28;
 
-// "-" reads stdin. Throws Error: kNotFound, kIo, kInvalidArgument (more than `most_bytes`, or not UTF-8: names the
-// byte's offset).
+// "-" reads stdin. Throws Error: kNotFound, kIo, kInvalidFile (a directory), kInvalidArgument (more than `most_bytes`,
+// or not UTF-8: names the byte's offset).
 std::string read_text(const std::string& path, size_t most_bytes = kMostTextBytes);
 
-// The bytes of a file. Throws Error: kNotFound, kIo, kInvalidArgument (more than `most_bytes`).
+// The bytes of a file. Throws Error: kNotFound, kIo, kInvalidFile (a directory), kInvalidArgument (more than
+// `most_bytes`).
 std::string read_file(const std::filesystem::path& path, size_t most_bytes = kMostTextBytes);
 
 // A file that appears under its name only when it is complete: it is written beside it and renamed by commit(). Without
 // commit() nothing is left. A file that is replaced keeps its permissions, a new one has `permissions` but for the
-// umask; a link stays one, and what it leads to is written. Throws Error{kIo} that names the file.
+// umask; a link stays one, and what it leads to is written. Throws Error that names the file: kIo, kInvalidArgument (a
+// directory).
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path, std::filesystem::perms permissions = std::filesystem::perms(0666));

@@ -176,9 +176,7 @@ for command in run inspect; do
     if [ "$command" = run ]; then set -- -p hi; else set --; fi
     "$ingle" "$command" "$file" "$@" > "$work/out" 2> "$work/err"
     got=$?
-    expected=4
-    [ -d "$file" ] && { [ "$got" -eq 4 ] || expected=7; }
-    judge $expected "$(basename "$file")" $got "ingle $command $(basename "$file")"
+    judge 4 "$(basename "$file")" $got "ingle $command $(basename "$file")"
   done
 done
 XDG_CACHE_HOME=$work "$ingle" run smollm2 -p hi > "$work/out" 2> "$work/err"
@@ -198,6 +196,17 @@ refuses 7 'no-such-directory' generate commands-page "$work/no-such-directory/pa
 touch "$work/folder"
 refuses 7 'folder' generate man "$work/folder/man"
 
+# Directories in the place of files
+tiny=$(dirname "$0")/../models/golden/llama_tied.gguf
+for command in score tokenize perplexity imatrix; do refuses 4 'is a directory' "$command" "$tiny" -f "$work"; done
+refuses 4 'is a directory' run "$tiny" -p hi --load-state "$work"
+refuses 4 'not a regular file' perplexity "$tiny" --kl "$work"
+refuses 4 'not a regular file' perplexity "$tiny" --kl /dev/zero
+refuses 2 'is a directory' generate commands-page "$work"
+refuses 2 'not a regular file' imatrix "$tiny" -f "$work/text.gguf" -o "$work"
+refuses 2 'not a regular file' quantize "$tiny" "$work" --type q8_0
+refuses 2 'not a regular file' synth smollm2-135m "$work"
+
 # Input without end, and what memory does not hold
 refuses 2 '/dev/zero: more than 268435456 bytes' template "$work/u.jinja" -f /dev/zero
 if (ulimit -v 300000; "$ingle" --version) > "$work/out" 2> "$work/err"; then
@@ -208,7 +217,6 @@ else
 fi
 
 # Embeddings and scores, with a tiny model of random weights
-tiny=$(dirname "$0")/../models/golden/llama_tied.gguf
 refuses 2 'no model' embed -p hi
 refuses 2 'no model' score -p hi
 refuses 3 'absent.gguf' embed "$work/absent.gguf" -p hi

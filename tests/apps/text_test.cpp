@@ -304,7 +304,17 @@ TEST_F(Files, AMissingFileAndADirectoryAreToldApart) {
     return ErrorCode::kInternal;
   };
   EXPECT_EQ(code(directory_ / "absent"), ErrorCode::kNotFound);
-  EXPECT_EQ(code(directory_), ErrorCode::kIo);
+  EXPECT_EQ(code(directory_), ErrorCode::kInvalidFile);
+}
+
+TEST_F(Files, ADirectoryIsNoPlaceToWriteAFileTo) {
+  try {
+    write_file(directory_, "x");
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(error.what(), directory_.string() + ": is a directory");
+  }
 }
 
 }  // namespace

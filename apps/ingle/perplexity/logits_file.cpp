@@ -82,6 +82,8 @@ LogitsReader::LogitsReader(const std::filesystem::path& path)
          absent ? "no such file" : std::strerror(errno));
   }
   std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error))
+    fail(ErrorCode::kInvalidFile, "{}: not a file of --save-logits: not a regular file", name_);
   const uint64_t size = std::filesystem::file_size(path, error);
   if (error) fail(ErrorCode::kIo, "{}: {}", name_, error.message());
   Header h{};
