@@ -123,7 +123,9 @@ TemplateSource read_template(const fs::path& path, std::string_view name) {
   if (begins_with(path, "GGUF")) return of_gguf(path, name);
   if (path.extension() == ".json") return of_config(path, name);
   if (!name.empty()) no_such_name(path, name, {});
-  return {.text = read_file(path, kMostTemplateBytes), .special_tokens = {}, .names = {}};
+  TemplateSource source{.text = read_file(path, kMostTemplateBytes), .special_tokens = {}, .names = {}};
+  if (source.text.empty()) throw_error(ErrorCode::kInvalidFile, "{}: is empty", path.native());
+  return source;
 }
 
 }  // namespace ingle

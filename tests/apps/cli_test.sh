@@ -140,6 +140,8 @@ gives 'endfor' template "$work/u.jinja" --source
 refuses 4 'no JSON array of tools' template "$work/u.jinja" -p a --tools "$work/c.json"
 refuses 2 'is not NAME=VALUE' template "$work/u.jinja" -p a --arg mood
 refuses 3 'no chat template named' template "$work/u.jinja" -p a --variant rag
+: > "$work/empty.jinja"
+refuses 4 'empty.jinja: is empty' template "$work/empty.jinja" -p hi
 printf '{%% if %%}' > "$work/t.jinja"
 "$ingle" template "$work/t.jinja" -p hi > "$work/out" 2> "$work/err"
 got=$?

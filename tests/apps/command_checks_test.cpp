@@ -15,6 +15,7 @@ namespace ingle::app {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 // A folder with a model in it.
 class CommandChecks : public testing::Test {
@@ -85,6 +86,27 @@ TEST_F(CommandChecks, JsonIsJsonWhicheverPartIsAskedFor) {
   EXPECT_GT(ids.at("count").as_int64(), 5);
   EXPECT_GT(json("quantize", {"--list"}).at("types").as_array().size(), 20u);
   EXPECT_GT(json("convert", {"--list"}).at("models").as_array().size(), 20u);
+}
+
+TEST_F(CommandChecks, AnOptionThatWouldDoNothingIsRefused) {
+  EXPECT_EQ(test::run_command("quantize", {model(), path("q"), "--kl-chunks", "3"}).error,
+            "--kl-chunks: goes with --kl-text");
+  EXPECT_FALSE(std::filesystem::exists(path("q")));
+  EXPECT_THAT(test::run_command("bench", {model(), "--ragged"}).error, HasSubstr("--ragged: goes with --sequences"));
+  for (const char* option : {"--ids", "--arg=mood=7", "--no-generation-prompt"}) {
+    EXPECT_THAT(test::run_command("template", {model(), option}).error, HasSubstr("goes with a conversation"));
+    EXPECT_EQ(test::run_command("template", {model(), "-p", "a", option}).error, "");
+  }
+}
+
+TEST_F(CommandChecks, AFileThatGrewByQuantizingIsWarnedOf) {
+  const auto warnings = [](const std::string& from, const std::string& to, const char* type) {
+    return test::run_command("quantize", {from, to, "--type", type, "-t", "1"}).err;
+  };
+  EXPECT_THAT(warnings(model(), path("small"), "q8_0"), Not(HasSubstr("warning")));
+  EXPECT_THAT(warnings(path("small"), path("large"), "f16"),
+              HasSubstr("ingle: warning: the file is larger than the model it was made of, whose weights have fewer "
+                        "bits than f16"));
 }
 
 TEST_F(CommandChecks, FormsOfOutputThatContradictEachOtherAreRefused) {

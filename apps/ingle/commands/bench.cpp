@@ -145,6 +145,8 @@ std::vector<BenchTest> tests_of(const Arguments& arguments) {
   const bool mixed = arguments.flag("mixed"), ragged = arguments.flag("ragged");
   if (mixed && (arguments.typed("n-gen") || arguments.typed("prompt-gen")))
     fail(ErrorCode::kInvalidArgument, "--mixed: generates as long as prompts are read, -n and -pg have no place there");
+  if (ragged && !mixed && std::ranges::max(arguments.integers("sequences")) == 1)
+    fail(ErrorCode::kInvalidArgument, "--ragged: goes with --sequences of 2 or more");
   std::vector<std::pair<int64_t, int64_t>> sizes;  // prompt, generate
   for (const int64_t n : arguments.integers("n-prompt"))
     if (n > 0) sizes.emplace_back(n, 0);

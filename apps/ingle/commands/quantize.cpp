@@ -172,6 +172,8 @@ int quantize(const Arguments& arguments) {
   if (!source || !target)
     fail(ErrorCode::kInvalidArgument, "what is missing is {}: ingle quantize MODEL FILE (see: ingle quantize --help)",
          source ? "the file to write" : "the model and the file to write");
+  if (arguments.given("kl-chunks") && !arguments.given("kl-text"))
+    fail(ErrorCode::kInvalidArgument, "--kl-chunks: goes with --kl-text");
   QuantizeOptions options = read_options(arguments);
   const std::filesystem::path path = find_model(*source);
   std::optional<Windows> windows;
@@ -185,6 +187,9 @@ int quantize(const Arguments& arguments) {
   progress.finish(fmt::format("wrote {} in {}", printable(*target), format_seconds(progress.seconds())));
   warn_unweighted(report.unweighted);
   if (!options.importance.empty()) warn_uncovered(report, options.importance);
+  if (report.to_bytes > report.from_bytes)
+    note("ingle: warning: the file is larger than the model it was made of, whose weights have fewer bits than {}",
+         printable(options.type));
   const Divergences kl = windows ? measure_divergence(arguments, path, report, *windows) : Divergences();
   if (arguments.flag("json")) {
     write_stdout(as_json(report, kl));

@@ -199,6 +199,9 @@ int render_template(const Arguments& arguments) {
   const std::filesystem::path path = model_path(arguments);
   ChatRequest request = read_request(arguments);
   const bool conversation = !request.messages.empty() || !request.messages_json.empty();
+  for (const char* option : {"ids", "arg", "no-generation-prompt"})
+    if (!conversation && arguments.given(option))
+      fail(ErrorCode::kInvalidArgument, "--{}: goes with a conversation: -p TEXT or -f FILE", option);
   const TemplateSource source = read_source(path, arguments, request);
   if (source.text.empty()) note("ingle: note: {} has no chat template; this is ChatML", path.string());
   const PromptTemplate prompt_template =
