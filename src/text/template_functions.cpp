@@ -122,12 +122,13 @@ struct Clock : Callable {
   Value call(Heap& heap, const Arguments& a) override {
     const String& format = text_argument("strftime_now", *bind("strftime_now", a, {"format"}, 1)[0]);
     heap.spend_bytes(format.text.size() * 64);
-    // Python answers %f itself and, for a time without a zone, leaves %z and %Z empty.
+    // Python answers %f itself and, for a time without a zone, leaves %z and %Z empty, whatever flags they have.
     const auto micros =
         std::chrono::duration_cast<std::chrono::microseconds>(now.time_since_epoch()).count() % 1'000'000;
     std::string pattern;
-    for (size_t i = 0; i < format.text.size(); ++i) {
-      const char c = format.text[i], d = i + 1 < format.text.size() ? format.text[i + 1] : '\0';
+    const size_t end = std::min(format.text.find('\0'), format.text.size());  // C's
+    for (size_t i = 0; i < end; ++i) {
+      const char c = format.text[i], d = i + 1 < end ? format.text[i + 1] : '\0';
       if (c != '%' || d == '\0') {
         pattern += c;
         continue;
@@ -141,21 +142,20 @@ struct Clock : Callable {
     const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
     std::tm local{};
     localtime_r(&seconds, &local);
-    // One conversion at a time: strftime says nothing about the room it needs, and a width may ask for any.
-    Text out(heap);
-    for (size_t at = 0; at < pattern.size();) {
-      const size_t percent = std::min(pattern.find('%', at), pattern.size());
-      out.append(std::string_view(pattern).substr(at, percent - at), format.trusted());
-      if ((at = percent) == pattern.size()) break;
-      size_t end = at + 1;
-      while (end < pattern.size() && std::string_view("_-0^#EO").find(pattern[end]) != std::string_view::npos) ++end;
-      end = std::min(end + 1, pattern.size());
-      char buffer[256];
-      const size_t written = std::strftime(buffer, sizeof buffer, pattern.substr(at, end - at).c_str(), &local);
-      out.append(std::string_view(buffer, written), format.trusted());
-      at = end;
+    local.tm_isdst = -1;
+    local.tm_zone = "";
+    // strftime says nothing about the room it needs. Python doubles it until there is a text, or 256 times the format's
+    // length gave none: a width may ask for any.
+    std::string text;
+    size_t written = 0;
+    for (size_t room = 1024; written == 0; room *= 2) {
+      heap.check_text(room);
+      heap.charge(room);
+      text.resize(room);
+      written = std::strftime(text.data(), room, pattern.c_str(), &local);
+      if (room / 256 >= pattern.size()) break;
     }
-    return out.finish();
+    return heap.text(std::string_view(text).substr(0, written), format.trusted());
   }
 };
 
