@@ -16,20 +16,15 @@ boost::json::object token_variables(const PromptTemplate::SpecialTokens& tokens)
   return variables;
 }
 
-// Finding out renders dozens of small conversations: within limits of which even a hostile template takes few seconds.
-ChatTemplate for_probes(const std::string& source) {
-  return ChatTemplate::parse(source, {.steps = 300'000, .output_bytes = 1 << 20, .value_bytes = 16 << 20});
-}
-
 }  // namespace
 
 AnswerFormat PromptTemplate::answer_format(std::span<const std::string> vocabulary) const {
-  return find_answer_format(for_probes(impl_->source), impl_->source, token_variables(impl_->special_tokens),
+  return find_answer_format(impl_->for_probes().parsed, impl_->source, token_variables(impl_->special_tokens),
                             vocabulary);
 }
 
 ThinkingSwitch PromptTemplate::thinking_switch() const {
-  return find_thinking_switch(for_probes(impl_->source), token_variables(impl_->special_tokens));
+  return find_thinking_switch(impl_->for_probes().parsed, token_variables(impl_->special_tokens));
 }
 
 AnswerParser::Options PromptTemplate::answer_options(const ChatRequest& request) const {

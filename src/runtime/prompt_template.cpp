@@ -60,10 +60,14 @@ json::object template_variables(const ChatRequest& request, const PromptTemplate
 
 }  // namespace
 
-PromptTemplate::Impl::Impl(std::string source_, SpecialTokens special_tokens_)
+PromptTemplate::Impl::Impl(std::string source_, SpecialTokens special_tokens_, TemplateLimits limits)
     : source(source_.empty() ? std::string(kChatMl) : std::move(source_)),
       special_tokens(std::move(special_tokens_)),
-      parsed(ChatTemplate::parse(source)) {}
+      parsed(ChatTemplate::parse(source, limits)) {}
+
+PromptTemplate::Impl PromptTemplate::Impl::for_probes() const {
+  return Impl(source, special_tokens, {.steps = 300'000, .output_bytes = 1 << 20, .value_bytes = 16 << 20});
+}
 
 std::vector<ChatTemplate::Span> PromptTemplate::Impl::render_spans(const ChatRequest& request,
                                                                    std::chrono::system_clock::time_point now) const {
@@ -77,6 +81,12 @@ std::vector<ChatTemplate::Span> PromptTemplate::Impl::render_spans(const ChatReq
   return spans;
 }
 
+std::string PromptTemplate::Impl::render(const ChatRequest& request, std::chrono::system_clock::time_point now) const {
+  std::string text;
+  for (const ChatTemplate::Span& span : render_spans(request, now)) text += span.text;
+  return text;
+}
+
 PromptTemplate::PromptTemplate(std::string source, SpecialTokens special_tokens)
     : impl_(std::make_unique<Impl>(std::move(source), std::move(special_tokens))) {}
 PromptTemplate::PromptTemplate(PromptTemplate&&) noexcept = default;
@@ -85,11 +95,7 @@ PromptTemplate::~PromptTemplate() = default;
 
 const std::string& PromptTemplate::source() const noexcept { return impl_->source; }
 
-std::string PromptTemplate::render(const ChatRequest& request) const {
-  std::string text;
-  for (const ChatTemplate::Span& span : impl_->render_spans(request)) text += span.text;
-  return text;
-}
+std::string PromptTemplate::render(const ChatRequest& request) const { return impl_->render(request); }
 
 size_t PromptTemplate::generation_prompt_offset(const ChatRequest& request) const {
   const std::string whole = render(request);
@@ -106,6 +112,6 @@ size_t PromptTemplate::generation_prompt_offset(const ChatRequest& request) cons
   return static_cast<size_t>(end - whole.begin());
 }
 
-std::vector<TemplateFeature> PromptTemplate::features() const { return find_features(*this); }
+std::vector<TemplateFeature> PromptTemplate::features() const { return find_features(impl_->for_probes()); }
 
 }  // namespace ingle

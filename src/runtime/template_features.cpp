@@ -66,7 +66,7 @@ struct Outcome {
 
 class Prober {
  public:
-  explicit Prober(const PromptTemplate& prompt_template) : template_(prompt_template) {}
+  explicit Prober(const PromptTemplate::Impl& prompt_template) : template_(prompt_template) {}
 
   Outcome render(json::array messages, std::vector<std::pair<std::string, std::string>> arguments = {},
                  bool add_generation_prompt = false) const {
@@ -93,7 +93,7 @@ class Prober {
   std::vector<TemplateFeature> take() { return std::move(found_); }
 
  private:
-  const PromptTemplate& template_;
+  const PromptTemplate::Impl& template_;
   std::vector<TemplateFeature> found_;
 };
 
@@ -128,24 +128,22 @@ std::string thinking_switches(const Prober& prober, const json::array& question)
   return names;
 }
 
-bool writes_date(const PromptTemplate& prompt_template, const json::array& question) {
+bool writes_date(const PromptTemplate::Impl& prompt_template, const json::array& question) {
   const std::string messages = json::serialize(question);
   const auto at = [&](int64_t seconds) {
     const std::chrono::system_clock::time_point now{std::chrono::seconds(seconds)};
-    std::string text;
     try {
-      for (const auto& span : prompt_template.impl().render_spans({.messages = {}, .messages_json = messages}, now))
-        text += span.text;
+      return prompt_template.render({.messages = {}, .messages_json = messages}, now);
     } catch (const Error&) {
+      return std::string();
     }
-    return text;
   };
   return at(1'000'000'000) != at(1'500'000'000);
 }
 
 }  // namespace
 
-std::vector<TemplateFeature> find_features(const PromptTemplate& prompt_template) {
+std::vector<TemplateFeature> find_features(const PromptTemplate::Impl& prompt_template) {
   Prober prober(prompt_template);
   const json::object user = message("user", kUser), answer = message("assistant", kAnswer);
   const json::array question{user};
@@ -188,12 +186,12 @@ std::vector<TemplateFeature> find_features(const PromptTemplate& prompt_template
   const json::array documents{json::object{{"title", "Shore"}, {"text", kDocument}, {"content", kDocument}}};
   prober.ask("documents", prober.render(question, {{"documents", json::serialize(documents)}}), kDocument);
 
-  const auto& special = prompt_template.impl().special_tokens;
+  const auto& special = prompt_template.special_tokens;
   const auto bos = std::ranges::find(special, "bos_token", [](const auto& pair) { return pair.first; });
   if (bos != special.end()) prober.add("begin token", plain.text.starts_with(bos->second) ? "yes" : "no", bos->second);
   prober.add("today's date", writes_date(prompt_template, question) ? "yes" : "no");
   prober.add("marks answers for training",
-             prompt_template.source().find("endgeneration") != std::string::npos ? "yes" : "no");
+             prompt_template.source.find("endgeneration") != std::string::npos ? "yes" : "no");
   return prober.take();
 }
 

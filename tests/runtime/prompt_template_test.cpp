@@ -73,6 +73,15 @@ TEST(PromptTemplate, FeaturesAreWhatRenderingShows) {
   EXPECT_EQ(std::ranges::find(others, "today's date", &TemplateFeature::name)->answer, "yes");
 }
 
+TEST(PromptTemplate, EveryConversationThatLooksForFeaturesHasASmallLimit) {
+  // A million rounds: one rendering may take them, dozens must not.
+  const PromptTemplate slow("{% for i in range(1000) %}{% for j in range(1000) %}{% endfor %}{% endfor %}x");
+  EXPECT_EQ(slow.render({.messages = {{"user", "hi"}}}), "x");
+  const std::vector<TemplateFeature> features = slow.features();
+  EXPECT_EQ(features.at(0).answer, "refused");
+  EXPECT_EQ(features.at(0).detail, "template: builds more than 16777216 bytes of values");
+}
+
 class ReadTemplate : public testing::Test {
  protected:
   test::TemporaryFolder folder_;
