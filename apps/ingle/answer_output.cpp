@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "apps/ingle/fail.h"
+#include "apps/ingle/json_text.h"
 #include "apps/ingle/terminal.h"
 #include "apps/ingle/tools.h"
 #include "apps/ingle/utf8.h"
@@ -117,20 +118,17 @@ void AnswerOutput::end_thinking() {
 void add_json(const ParsedAnswer& parsed, boost::json::object& object) {
   object["text"] = to_valid_utf8(parsed.text);
   object["thinking"] = to_valid_utf8(parsed.thinking);
-  boost::json::array calls;
-  for (const ToolCall& call : parsed.calls) {
-    boost::json::parse_options options;
-    options.max_depth = 100;
-    // What is JSON and no number that fits (1e999, say) goes out as it was written.
-    boost::json::error_code error;
-    boost::json::value given = boost::json::parse(call.arguments, error, {}, options);
-    if (error) given = boost::json::string(call.arguments);
-    boost::json::object entry{{"name", call.name}, {"arguments", std::move(given)}};
-    if (!call.id.empty()) entry["id"] = call.id;
-    calls.push_back(std::move(entry));
-  }
-  object["tool_calls"] = std::move(calls);
   if (!parsed.problems.empty()) object["broken_calls"] = boost::json::value_from(parsed.problems);
+}
+
+std::string calls_json(const ParsedAnswer& parsed) {
+  std::string calls;
+  for (const ToolCall& call : parsed.calls) {
+    boost::json::object entry{{"name", call.name}};
+    if (!call.id.empty()) entry["id"] = call.id;
+    calls += (calls.empty() ? "" : ",") + json_text(entry, "arguments", call.arguments);
+  }
+  return "[" + calls + "]";
 }
 
 }  // namespace ingle::app

@@ -42,7 +42,9 @@ class AnswerOutput {
   ParsedAnswer parsed_;
 };
 
-// "thinking", "tool_calls", and "broken_calls" where there are any.
+// "text", "thinking", and "broken_calls" where there are any.
 void add_json(const ParsedAnswer& parsed, boost::json::object& object);
+// A JSON array of name, id where there is one, and arguments as the model wrote them.
+std::string calls_json(const ParsedAnswer& parsed);
 
 }  // namespace ingle::app

@@ -50,4 +50,11 @@ std::string json_text(const boost::json::value& value) {
   return out;
 }
 
+std::string json_text(const boost::json::object& object, std::string_view name, std::string_view json) {
+  std::string out = json_text(object);
+  out.pop_back();
+  out += fmt::format("{}{}:{}}}", object.empty() ? "" : ",", boost::json::serialize(boost::json::value(name)), json);
+  return out;
+}
+
 }  // namespace ingle::app

@@ -3,9 +3,13 @@
 
 #include <boost/json/fwd.hpp>
 #include <string>
+#include <string_view>
 
 namespace ingle::app {
 
 std::string json_text(const boost::json::value& value);  // in one line
+
+// An object with a last member more, whose value is JSON text and stays as it is.
+std::string json_text(const boost::json::object& object, std::string_view name, std::string_view json);
 
 }  // namespace ingle::app

@@ -21,14 +21,15 @@ bool is_tool(const boost::json::value& value) {
 }  // namespace
 
 std::string read_tools(const std::string& file) {
-  const boost::json::value root = parse_json(read_text(file), file);
+  std::string text = read_text(file);
+  const boost::json::value root = parse_json(text, file);
   const boost::json::array* tools = root.if_array();
   if (!tools) fail(ErrorCode::kInvalidFile, "{}: no JSON array of tools", file);
   for (size_t i = 0; i < tools->size(); ++i)
     if (!is_tool((*tools)[i]))
       fail(ErrorCode::kInvalidFile,
            "{}: tool {} has no name; write {{\"type\": \"function\", \"function\": {{\"name\": ...}}}}", file, i);
-  return boost::json::serialize(root);
+  return tools->empty() ? "[]" : std::move(text);
 }
 
 }  // namespace ingle::app

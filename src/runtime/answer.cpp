@@ -6,6 +6,7 @@
 #include "runtime/model_impl.h"
 #include "runtime/prompt_template_impl.h"
 #include "text/answer_format.h"
+#include "text/json_document.h"
 
 namespace ingle {
 namespace {
@@ -35,9 +36,9 @@ AnswerParser::Options PromptTemplate::answer_options(const ChatRequest& request)
     options.prompt_end.insert(0, span->text);
   for (const auto& [name, value] : request.arguments)
     if (name == "tools") options.tools = value;
-  boost::json::error_code error;
-  const boost::json::value tools = boost::json::parse(options.tools, error);
-  options.calls = !error && tools.is_array() && !tools.get_array().empty();
+  if (options.tools.empty()) return options;
+  const JsonDocument tools(options.tools, "tools");  // the rendering found it to be JSON
+  options.calls = tools.root().is_array() && tools.root().size() > 0;
   return options;
 }
 

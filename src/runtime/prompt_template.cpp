@@ -17,26 +17,7 @@ constexpr std::string_view kChatMl =
     "'\\n' }}"
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}";
 
-constexpr size_t kMaxDepth = 100;  // of what comes as JSON
-
-json::value parse_json(const std::string& text, const std::string& what) {
-  json::parse_options options;
-  options.max_depth = kMaxDepth;
-  json::error_code error;
-  json::value value = json::parse(text, error, {}, options);
-  if (error) {
-    throw_error(ErrorCode::kInvalidArgument, "{}: {} is not JSON ({})", what,
-                text.size() > 80 ? text.substr(0, 80) + "..." : text, error.message());
-  }
-  return value;
-}
-
 json::array messages_of(const ChatRequest& request) {
-  if (!request.messages_json.empty()) {
-    json::value value = parse_json(request.messages_json, "messages");
-    if (!value.is_array()) throw_error(ErrorCode::kInvalidArgument, "messages: not an array");
-    return std::move(value.get_array());
-  }
   json::array messages;
   for (const ChatMessage& message : request.messages) {
     messages.push_back(json::object{{"role", message.role}, {"content", message.content}});
@@ -45,16 +26,18 @@ json::array messages_of(const ChatRequest& request) {
   return messages;
 }
 
-json::object template_variables(const ChatRequest& request, const PromptTemplate::SpecialTokens& special_tokens) {
-  json::object variables;
-  variables["messages"] = normalize_messages(messages_of(request));
-  variables["add_generation_prompt"] = request.add_generation_prompt;
-  // There, and none: what transformers passes when it has neither.
-  variables["tools"] = nullptr;
-  variables["documents"] = nullptr;
-  for (const auto& [name, text] : special_tokens) variables[name] = text;
-  for (const auto& [name, value] : request.arguments)
-    variables[name] = parse_json(value, fmt::format("template argument '{}'", name));
+TemplateVariables template_variables(const ChatRequest& request, const PromptTemplate::SpecialTokens& special_tokens) {
+  // tools and documents: there, and none, which is what transformers passes when it has neither.
+  json::object ours{
+      {"add_generation_prompt", request.add_generation_prompt}, {"tools", nullptr}, {"documents", nullptr}};
+  for (const auto& [name, text] : special_tokens) ours[name] = text;
+  TemplateVariables variables(ours);
+  if (request.messages_json.empty()) {
+    variables.set_conversation(messages_of(request));
+  } else {
+    variables.set_conversation(request.messages_json);
+  }
+  for (const auto& [name, value] : request.arguments) variables.set(name, value);
   return variables;
 }
 

@@ -3,14 +3,32 @@
 #include <boost/json.hpp>
 
 #include "base/error.h"
+#include "text/template_from_json.h"
 #include "text/template_interpreter.h"
 #include "text/template_unicode.h"
 
 namespace ingle {
 
+TemplateVariables::TemplateVariables(const boost::json::object& values) {
+  for (const auto& [name, value] : values)
+    variables_.push_back({.name = std::string(name), .json = boost::json::serialize(value), .any_bytes = true});
+}
+void TemplateVariables::set(std::string name, std::string json) {
+  variables_.push_back({.name = std::move(name), .json = std::move(json)});
+}
+void TemplateVariables::set_conversation(std::string json) {
+  variables_.push_back({.name = "messages", .json = std::move(json), .conversation = true});
+}
+void TemplateVariables::set_conversation(const boost::json::array& messages) {
+  variables_.push_back(
+      {.name = "messages", .json = boost::json::serialize(messages), .any_bytes = true, .conversation = true});
+}
+
 struct ChatTemplate::State {
   TemplateLimits limits;
   std::unique_ptr<jinja::Program> program;
+
+  void set_variables(const TemplateVariables& variables, jinja::Heap& heap, jinja::Environment& globals) const;
 };
 
 ChatTemplate::ChatTemplate(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -33,7 +51,24 @@ ChatTemplate ChatTemplate::parse(std::string_view source, TemplateLimits limits)
   return ChatTemplate(std::move(state));
 }
 
-ChatTemplate::Rendering ChatTemplate::render_all(const boost::json::object& variables,
+// Also what the template never asks for has to be JSON.
+void ChatTemplate::State::set_variables(const TemplateVariables& variables, jinja::Heap& heap,
+                                        jinja::Environment& globals) const {
+  for (const auto& [name, json, any_bytes, conversation] : variables.variables_) {
+    const bool trusted = name != "messages" && name != "tools" && name != "documents";
+    const std::string shown = name == "messages" ? name : fmt::format("template argument '{}'", name);
+    const auto strings = any_bytes ? JsonDocument::Strings::kAnyBytes : JsonDocument::Strings::kUtf8;
+    try {
+      jinja::Value value = jinja::from_json(heap, json, shown, trusted, strings);
+      if (conversation) value = jinja::normalize_messages(heap, value);
+      if (const int symbol = program->find_symbol(name); symbol >= 0) globals.set(heap, symbol, value);
+    } catch (const jinja::Failure& failure) {
+      throw Error(ErrorCode::kInvalidArgument, failure.message);
+    }
+  }
+}
+
+ChatTemplate::Rendering ChatTemplate::render_all(const TemplateVariables& variables,
                                                  std::chrono::system_clock::time_point now) const {
   jinja::Heap heap(state_->limits);
   const jinja::Program& program = *state_->program;
@@ -41,12 +76,7 @@ ChatTemplate::Rendering ChatTemplate::render_all(const boost::json::object& vari
   try {
     auto* globals = heap.make<jinja::Environment>(nullptr);
     jinja::define_functions(program, heap, *globals, now);
-    for (const auto& [name, value] : variables) {
-      const int symbol = program.find_symbol(std::string_view(name));
-      if (symbol < 0) continue;  // the template never asks for it
-      const bool trusted = name != "messages" && name != "tools" && name != "documents";
-      globals->set(heap, symbol, jinja::from_json(heap, value, trusted));
-    }
+    state_->set_variables(variables, heap, *globals);
     const jinja::Text text = interpreter.run(*globals);
     Rendering rendering{{}, interpreter.generated()};
     size_t at = 0;
@@ -61,40 +91,15 @@ ChatTemplate::Rendering ChatTemplate::render_all(const boost::json::object& vari
   }
 }
 
-std::vector<ChatTemplate::Span> ChatTemplate::render_spans(const boost::json::object& variables,
+std::vector<ChatTemplate::Span> ChatTemplate::render_spans(const TemplateVariables& variables,
                                                            std::chrono::system_clock::time_point now) const {
   return render_all(variables, now).spans;
 }
 
-std::string ChatTemplate::render(const boost::json::object& variables,
-                                 std::chrono::system_clock::time_point now) const {
+std::string ChatTemplate::render(const TemplateVariables& variables, std::chrono::system_clock::time_point now) const {
   std::string text;
   for (const Span& span : render_spans(variables, now)) text += span.text;
   return text;
-}
-
-boost::json::array normalize_messages(const boost::json::array& messages) {
-  if (messages.empty()) throw_error(ErrorCode::kInvalidArgument, "the conversation is empty");
-  boost::json::array out;
-  for (const boost::json::value& message : messages) {
-    if (!message.is_object()) throw_error(ErrorCode::kInvalidArgument, "message {} is not an object", out.size());
-    const boost::json::object& given = message.get_object();
-    const boost::json::value* reasoning = nullptr;
-    for (const char* key : {"reasoning_content", "thinking", "reasoning"}) {
-      const boost::json::value* found = given.if_contains(key);
-      if (reasoning == nullptr && found != nullptr && !found->is_null()) reasoning = found;
-    }
-    boost::json::object cleaned;
-    const auto* thinking = given.if_contains("thinking");
-    // `thinking` comes first in any case, an added reasoning_content last: the order the reference prints.
-    if (reasoning != nullptr)
-      cleaned["thinking"] = thinking != nullptr && !thinking->is_null() ? *thinking : *reasoning;
-    for (const auto& [key, value] : given)
-      if (!value.is_null()) cleaned[key] = key == "reasoning_content" && reasoning != nullptr ? *reasoning : value;
-    if (reasoning != nullptr) cleaned["reasoning_content"] = *reasoning;
-    out.push_back(std::move(cleaned));
-  }
-  return out;
 }
 
 }  // namespace ingle

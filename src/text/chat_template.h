@@ -1,7 +1,7 @@
 // Chat templates: the Jinja language as models use it, rendered as transformers and Jinja2 do, with bounded cost.
 #pragma once
 
-#include <boost/json/value.hpp>
+#include <boost/json/fwd.hpp>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -20,6 +20,28 @@ struct TemplateLimits {
   size_t value_bytes = 256 << 20;  // everything the template builds, added up
 };
 
+// The names that a template sees (messages, tools, add_generation_prompt, bos_token, ...), each with its value as JSON
+// text, so that numbers arrive as they were written. Of a name set twice the last value counts.
+class TemplateVariables {
+ public:
+  TemplateVariables() = default;
+  TemplateVariables(const boost::json::object& values);  // strings in it may be any bytes
+
+  void set(std::string name, std::string json);
+  // `messages` as transformers hands them to a template: null members dropped, reasoning_content and thinking filled
+  // in.
+  void set_conversation(std::string json);
+  void set_conversation(const boost::json::array& messages);
+
+ private:
+  friend class ChatTemplate;
+  struct Variable {
+    std::string name, json;
+    bool any_bytes = false, conversation = false;
+  };
+  std::vector<Variable> variables_;
+};
+
 // A parsed template is immutable; render is thread-safe.
 class ChatTemplate {
  public:
@@ -29,11 +51,10 @@ class ChatTemplate {
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
   ~ChatTemplate();
 
-  // `variables` is the object of names the template sees (messages, tools, add_generation_prompt, bos_token, ...).
   // `now` is what strftime_now formats (local time).
-  // Throws Error{kInvalidArgument}: raise_exception's text exactly, or the line and what failed; kOutOfMemory for a
-  // limit.
-  std::string render(const boost::json::object& variables, std::chrono::system_clock::time_point now) const;
+  // Throws Error{kInvalidArgument}: raise_exception's text exactly, or the line and what failed; a variable that is not
+  // JSON, and messages that are no conversation; kOutOfMemory for a limit.
+  std::string render(const TemplateVariables& variables, std::chrono::system_clock::time_point now) const;
 
   // The same text cut into spans: what the template itself wrote, and what came from a string in `messages` or `tools`
   // (or was computed from one). Only the former may be parsed for special tokens.
@@ -41,7 +62,7 @@ class ChatTemplate {
     std::string text;
     bool trusted;
   };
-  std::vector<Span> render_spans(const boost::json::object& variables, std::chrono::system_clock::time_point now) const;
+  std::vector<Span> render_spans(const TemplateVariables& variables, std::chrono::system_clock::time_point now) const;
 
   // And what stands in {% generation %}: the assistant's words, for whoever trains on them. Byte positions in the whole
   // text, in the order the tags were left; where such a tag stands in a macro, where the text around the call had got
@@ -53,16 +74,12 @@ class ChatTemplate {
     std::vector<Span> spans;
     std::vector<Generated> generated;
   };
-  Rendering render_all(const boost::json::object& variables, std::chrono::system_clock::time_point now) const;
+  Rendering render_all(const TemplateVariables& variables, std::chrono::system_clock::time_point now) const;
 
  private:
   struct State;
   explicit ChatTemplate(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
-
-// What transformers does to messages first: null keys dropped, reasoning_content/thinking filled in. Throws
-// kInvalidArgument for an empty conversation.
-boost::json::array normalize_messages(const boost::json::array& messages);
 
 }  // namespace ingle

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include "base/error.h"
@@ -14,8 +15,16 @@ namespace ingle {
 namespace {
 
 constexpr size_t kMaxBytes = size_t{256} << 20;  // the largest real file has 33 MB
-constexpr size_t kMaxDepth = 64;
+constexpr size_t kMaxDepth = 100;
 constexpr size_t kMaxValues = size_t{1} << 24;  // the largest real file has 2.3 million
+
+// `large`: what fits no double is an infinity, not a zero.
+double nearest_double(std::string_view text, bool large) {
+  double number = 0;
+  const std::from_chars_result result = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (result.ec == std::errc()) return number;
+  return std::copysign(large ? std::numeric_limits<double>::infinity() : 0.0, text[0] == '-' ? -1 : 1);
+}
 
 }  // namespace
 
@@ -55,24 +64,18 @@ class JsonHandler {
     number_.append(s.data(), s.size());
     return true;
   }
-  bool on_int64(int64_t i, Text, Ec& ec) {
-    JsonDocument::Node node = fresh(JsonDocument::Kind::kInteger);
-    node.integer = i;
-    number_.clear();
-    return add(node, ec);
-  }
-  bool on_uint64(uint64_t u, Text, Ec& ec) {
-    JsonDocument::Node node = fresh(JsonDocument::Kind::kNumber);
-    node.number = static_cast<double>(u);
-    number_.clear();
-    return add(node, ec);
-  }
-  // The parser's own conversion is not always the nearest double.
-  bool on_double(double d, Text s, Ec& ec) {
-    JsonDocument::Node node = fresh(JsonDocument::Kind::kNumber);
+  bool on_int64(int64_t i, Text, Ec& ec) { return add_integer(i, ec); }
+  bool on_uint64(uint64_t, Text s, Ec& ec) {
     number_.append(s.data(), s.size());
-    const char* end = number_.data() + number_.size();
-    if (std::from_chars(number_.data(), end, node.number).ptr != end) node.number = d;
+    return add_long_integer(ec);
+  }
+  // Also what is written as an integer and does not fit. The parser's own conversion is not always the nearest double.
+  bool on_double(double d, Text s, Ec& ec) {
+    number_.append(s.data(), s.size());
+    if (number_ == "-0") return add_integer(0, ec);
+    if (number_.find_first_of(".eE") == number_.npos) return add_long_integer(ec);
+    JsonDocument::Node node = fresh(JsonDocument::Kind::kNumber);
+    node.number = nearest_double(number_, std::abs(d) > 1);
     number_.clear();
     return add(node, ec);
   }
@@ -108,6 +111,19 @@ class JsonHandler {
     document_.nodes_.push_back(node);
     return !ec;
   }
+  bool add_integer(int64_t i, Ec& ec) {
+    JsonDocument::Node node = fresh(JsonDocument::Kind::kInteger);
+    node.integer = i;
+    number_.clear();
+    return add(node, ec);
+  }
+  bool add_long_integer(Ec& ec) {
+    JsonDocument::Node node = fresh(JsonDocument::Kind::kLongInteger);
+    append(number_);
+    node.string = last(number_.size());
+    number_.clear();
+    return add(node, ec);
+  }
   bool open(JsonDocument::Kind kind, Ec& ec) {
     open_.push_back(static_cast<uint32_t>(document_.nodes_.size()));
     return add(fresh(kind), ec);
@@ -126,7 +142,7 @@ class JsonHandler {
   std::vector<uint32_t> open_;
 };
 
-JsonDocument::JsonDocument(std::string_view text, std::string name) : name_(std::move(name)) {
+JsonDocument::JsonDocument(std::string_view text, std::string name, Strings strings) : name_(std::move(name)) {
   if (text.size() > kMaxBytes) {
     throw_error(ErrorCode::kInvalidFile, "{}: {} bytes, at most {} are read", name_, text.size(), kMaxBytes);
   }
@@ -134,6 +150,7 @@ JsonDocument::JsonDocument(std::string_view text, std::string name) : name_(std:
   nodes_.reserve(text.size() / 16);
   boost::json::parse_options options;
   options.max_depth = kMaxDepth;
+  options.allow_invalid_utf8 = strings == Strings::kAnyBytes;
   boost::json::basic_parser<JsonHandler> parser(options, *this);
   boost::json::error_code ec;
   const size_t read = parser.write_some(false, text.data(), text.size(), ec);
@@ -142,7 +159,7 @@ JsonDocument::JsonDocument(std::string_view text, std::string name) : name_(std:
     throw_error(ErrorCode::kInvalidFile, "{}: more than {} values", name_, kMaxValues);
   }
   if (ec) {
-    throw_error(ErrorCode::kInvalidFile, "{}: byte {} of {}: {}", name_, read, text.size(), ec.message());
+    throw_error(ErrorCode::kInvalidFile, "{}: not JSON: {} at byte {} of {}", name_, ec.message(), read, text.size());
   }
 }
 
@@ -150,8 +167,8 @@ JsonValue JsonDocument::root() const noexcept { return JsonValue(this, 0); }
 
 namespace {
 
-constexpr std::string_view kKindNames[] = {"null",     "true or false", "an integer", "a number",
-                                           "a string", "an array",      "an object"};
+constexpr std::string_view kKindNames[] = {"null",     "true or false", "an integer", "an integer beyond 64 bits",
+                                           "a number", "a string",      "an array",   "an object"};
 
 }  // namespace
 
@@ -172,9 +189,15 @@ int64_t JsonValue::integer() const {
 }
 
 double JsonValue::number() const {
-  if (node().kind == JsonDocument::Kind::kInteger) return static_cast<double>(node().integer);
+  if (is_integer()) return static_cast<double>(node().integer);
+  if (is_long_integer()) return nearest_double(digits(), true);
   expect(JsonDocument::Kind::kNumber);
   return node().number;
+}
+
+std::string_view JsonValue::digits() const {
+  expect(JsonDocument::Kind::kLongInteger);
+  return document_->view(node().string);
 }
 
 namespace {

@@ -15,9 +15,11 @@ class JsonValue;
 // Immutable once parsed; must outlive the values and strings it hands out.
 class JsonDocument {
  public:
-  // `name` stands before every message. Throws Error{kInvalidFile}: syntax, with the byte; more than 256 MiB, 64 levels
-  // or 2^24 values. Duplicate keys are found by whoever reads the object (see JsonValue).
-  JsonDocument(std::string_view text, std::string name);
+  enum class Strings { kUtf8, kAnyBytes };
+
+  // `name` stands before every message. Throws Error{kInvalidFile}: syntax, with the byte; strings that are not UTF-8;
+  // more than 256 MiB, 100 levels or 2^24 values. Duplicate keys are found by whoever reads the object (see JsonValue).
+  JsonDocument(std::string_view text, std::string name, Strings strings = Strings::kUtf8);
   JsonDocument(const JsonDocument&) = delete;
 
   JsonValue root() const noexcept;
@@ -26,7 +28,7 @@ class JsonDocument {
   friend class JsonValue;
   friend class JsonHandler;
 
-  enum class Kind : uint8_t { kNull, kBool, kInteger, kNumber, kString, kArray, kObject };
+  enum class Kind : uint8_t { kNull, kBool, kInteger, kLongInteger, kNumber, kString, kArray, kObject };
   struct Slice {
     uint32_t offset, size;  // in strings_
   };
@@ -38,7 +40,7 @@ class JsonDocument {
       bool boolean;
       int64_t integer;
       double number;
-      Slice string;
+      Slice string;   // also the digits of a long integer
       int64_t count;  // of an array's or object's children
     };
   };
@@ -56,13 +58,17 @@ class JsonValue {
   JsonValue() = default;  // no value: operator bool is false, nothing else may be called
 
   bool is_null() const noexcept { return node().kind == JsonDocument::Kind::kNull; }
+  bool is_boolean() const noexcept { return node().kind == JsonDocument::Kind::kBool; }
+  bool is_integer() const noexcept { return node().kind == JsonDocument::Kind::kInteger; }
+  bool is_long_integer() const noexcept { return node().kind == JsonDocument::Kind::kLongInteger; }  // beyond 64 bits
   bool is_string() const noexcept { return node().kind == JsonDocument::Kind::kString; }
   bool is_array() const noexcept { return node().kind == JsonDocument::Kind::kArray; }
   bool is_object() const noexcept { return node().kind == JsonDocument::Kind::kObject; }
 
   bool boolean() const;
   int64_t integer() const;
-  double number() const;  // also of an integer
+  double number() const;            // the nearest, an infinity beyond all; also of an integer
+  std::string_view digits() const;  // of a long integer, with its sign
   std::string_view string() const;
   std::string base64() const;  // the bytes that a string in base64 stands for
 

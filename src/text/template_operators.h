@@ -53,8 +53,9 @@ Value as_text(Heap& heap, const Value& value);  // str(), the value itself when 
 Value pretty(Heap& heap, const Value& value);   // pprint.pformat()
 std::string float_text(double value);
 std::string int_text(Int value);
-std::string quoted(std::string_view text);                               // repr() of a string
-Value escape(Heap& heap, const Value& value);                            // HTML; marked
+std::optional<Int> parse_int(std::string_view text, Int base);  // Python's int(text, base); fails beyond 127 bits
+std::string quoted(std::string_view text);                      // repr() of a string
+Value escape(Heap& heap, const Value& value);                   // HTML; marked
 Value substring(Heap& heap, const String& s, size_t begin, size_t end);  // bytes; keeps the mark
 Value concatenate(Heap& heap, const Value& a, const Value& b);           // + : escapes beside marked text
 

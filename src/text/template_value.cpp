@@ -1,7 +1,6 @@
 #include "text/template_value.h"
 
 #include <algorithm>
-#include <boost/json.hpp>
 
 #include "base/error.h"
 #include "text/template_operators.h"
@@ -362,37 +361,6 @@ std::vector<Value> iterate(Heap& heap, const Value& value) {
       fail("'{}' object is not iterable", type_name(value));
   }
   return items;
-}
-
-Value from_json(Heap& heap, const boost::json::value& value, bool trusted) {
-  const Heap::Level level(heap);
-  heap.spend(1);
-  switch (value.kind()) {
-    case boost::json::kind::null:
-      return Value::none();
-    case boost::json::kind::bool_:
-      return Value::of(value.get_bool());
-    case boost::json::kind::int64:
-      return Value::of_int(value.get_int64());
-    case boost::json::kind::uint64:
-      return Value::of_int(value.get_uint64());
-    case boost::json::kind::double_:
-      return Value::of_float(value.get_double());
-    case boost::json::kind::string:
-      return heap.text(std::string_view(value.get_string()), trusted);
-    case boost::json::kind::array: {
-      std::vector<Value> items;
-      for (const auto& item : value.get_array()) heap.push(items, from_json(heap, item, trusted));
-      return heap.list(std::move(items));
-    }
-    case boost::json::kind::object: {
-      auto* dict = heap.make<Dict>();
-      for (const auto& [key, item] : value.get_object())
-        dict->set(heap, heap.text(std::string_view(key), trusted), from_json(heap, item, trusted));
-      return Value(Kind::kDict, dict);
-    }
-  }
-  return Value();
 }
 
 }  // namespace ingle::jinja

@@ -334,7 +334,4 @@ std::string undefined_message(const Value& undefined);
 // The values of an iteration; fails for what cannot be iterated. Uses a generator up.
 std::vector<Value> iterate(Heap& heap, const Value& value);
 
-// What the caller passed, as the template sees it.
-Value from_json(Heap& heap, const boost::json::value& value, bool trusted);
-
 }  // namespace ingle::jinja

@@ -1,9 +1,9 @@
 // Filters that turn one value into another: numbers, JSON, defaults, marked text.
-#include <boost/json.hpp>
 #include <charconv>
 #include <cmath>
 
 #include "text/template_filters.h"
+#include "text/template_from_json.h"
 #include "text/template_methods.h"
 #include "text/template_operators.h"
 #include "text/template_unicode.h"
@@ -52,12 +52,7 @@ Value from_json_filter(Heap& heap, const Value& v, const Arguments& a) {
   bind("from_json", a, {});
   const String& s = text_argument("from_json", v);
   heap.charge(s.text.size() * 4);
-  boost::json::parse_options options;
-  options.max_depth = static_cast<size_t>(heap.limits().depth);
-  boost::system::error_code error;
-  const boost::json::value value = boost::json::parse(s.text, error, {}, options);
-  if (error) fail("from_json: {}", error.message());
-  return from_json(heap, value, s.trusted());
+  return from_json(heap, s.text, "from_json", s.trusted());
 }
 
 std::string_view stripped(std::string_view text) {
@@ -91,6 +86,8 @@ std::optional<std::string> without_underscores(std::string_view text) {
   return out;
 }
 
+}  // namespace
+
 std::optional<Int> parse_int(std::string_view text, Int base) {
   text = stripped(text);
   bool negative = false;
@@ -123,6 +120,8 @@ std::optional<Int> parse_int(std::string_view text, Int base) {
   }
   return negative ? -value : value;
 }
+
+namespace {
 
 std::optional<double> parse_float(std::string_view text) {
   const auto digits = without_underscores(stripped(text));

@@ -97,6 +97,16 @@ TEST_F(AnswerOutputTest, JsonHasThinkingAndCallsApart) {
   EXPECT_FALSE(object.as_object().contains("broken_calls"));
 }
 
+TEST(CallsJson, ArgumentsStayAsTheModelWroteThem) {
+  ParsedAnswer parsed;
+  EXPECT_EQ(calls_json(parsed), "[]");
+  constexpr const char* kArguments = R"({"n": 12345678901234567890123, "x": [0.9452706955539223, 1e999, 1E5]})";
+  parsed.calls = {{.id = "", .name = "f", .arguments = kArguments, .raw = ""},
+                  {.id = "7", .name = "g", .arguments = "{}", .raw = ""}};
+  EXPECT_EQ(calls_json(parsed),
+            "[{\"name\":\"f\",\"arguments\":" + std::string(kArguments) + R"(},{"name":"g","id":"7","arguments":{}}])");
+}
+
 TEST_F(AnswerOutputTest, ACallThatIsCutOffStaysTextAndIsReported) {
   const test::CommandRun written = run("calls", {"--tools", path("tools"), "-n", "10"});
   EXPECT_EQ(written.out, "Let me see.<tool_call>{\"name\": \"weather\", \"arguments\":\n");

@@ -162,6 +162,23 @@ TEST(Conversation, WhatIsNoneIsRefusedByName) {
       HasSubstr("message 0 has the role 'king'"));
 }
 
+TEST(JsonReading, TheMembersOfAnObjectKeepTheirTexts) {
+  using Members = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(json_members("{}"), Members());
+  EXPECT_EQ(
+      json_members(
+          " { \"a\" : 0.9452706955539223 , \"b\":[1, {\"}\": \"],\\\"\"}] ,\"\\u0061\": -12345678901234567890123}\n"),
+      (Members{{"a", "0.9452706955539223"}, {"b", "[1, {\"}\": \"],\\\"\"}]"}, {"a", "-12345678901234567890123"}}));
+}
+
+TEST(JsonReading, WhatTheLibraryReadsIsJson) {
+  for (const char* text : {"1", "1e400", " null ", "\"x\"", "[12345678901234567890123]"})
+    EXPECT_TRUE(is_json(text)) << text;
+  for (const char* text : {"", "x", "1 2", "[1,]", "'x'"}) EXPECT_FALSE(is_json(text)) << text;
+  EXPECT_TRUE(is_json(std::string(100, '[') + std::string(100, ']')));
+  EXPECT_FALSE(is_json(std::string(101, '[') + std::string(101, ']')));
+}
+
 TEST(Conversation, UndoTakesBackAnExchange) {
   Conversation conversation{"", {{"user", "1"}, {"assistant", "2"}, {"user", "3"}, {"assistant", "4"}}};
   EXPECT_TRUE(conversation.undo());

@@ -81,13 +81,14 @@ class Template {
   const AnswerFormat& format() const { return format_; }
 
   std::optional<std::string> render(json::array messages, bool prompt, const json::object& extra) const {
-    json::object variables = test::special_tokens();
-    variables["functions"] = "[]", variables["datetime"] = "now";  // one template fails without them
-    variables["messages"] = normalize_messages(messages);
-    variables["tools"] = tools();
-    variables["documents"] = nullptr;
-    variables["add_generation_prompt"] = prompt;
-    for (const auto& [key, value] : extra) variables[key] = value;
+    json::object all = test::special_tokens();
+    all["functions"] = "[]", all["datetime"] = "now";  // one template fails without them
+    all["tools"] = tools();
+    all["documents"] = nullptr;
+    all["add_generation_prompt"] = prompt;
+    for (const auto& [key, value] : extra) all[key] = value;
+    TemplateVariables variables(all);
+    variables.set_conversation(messages);
     try {
       return parsed_.render(variables, {});
     } catch (const Error&) {

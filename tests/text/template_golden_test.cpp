@@ -63,7 +63,7 @@ json::array in_code_points(const std::string& text, const std::vector<ChatTempla
   return out;
 }
 
-void check(const ChatTemplate& parsed, const json::object& variables, const json::object& expected) {
+void check(const ChatTemplate& parsed, const TemplateVariables& variables, const json::object& expected) {
   std::string text, error;
   ChatTemplate::Rendering rendering;
   try {
@@ -99,12 +99,14 @@ TEST(TemplateGolden, EverySnippetOfTheLanguageRendersAsInJinja2) {
   }
 }
 
-json::object variables_of(const json::object& conversation) {
-  json::object variables = golden().at("special").as_object();
-  variables["tools"] = nullptr;
-  variables["documents"] = nullptr;
-  for (const auto& [key, value] : conversation) variables[key] = value;
-  variables["messages"] = normalize_messages(variables.at("messages").as_array());
+TemplateVariables variables_of(const json::object& conversation) {
+  json::object all = golden().at("special").as_object();
+  all["tools"] = nullptr;
+  all["documents"] = nullptr;
+  for (const auto& [key, value] : conversation)
+    if (key != "messages") all[key] = value;
+  TemplateVariables variables(all);
+  variables.set_conversation(conversation.at("messages").as_array());
   return variables;
 }
 

@@ -118,9 +118,9 @@ TEST(TemplateLimitsTest, AValueThatHoldsItselfIsNotFollowedForEver) {
 TEST(TemplateLimitsTest, DeepJsonFromOutsideIsRefused) {
   json::value deep = nullptr;
   for (int i = 0; i < 1000; ++i) deep = json::array{std::move(deep)};
-  EXPECT_THROW(ChatTemplate::parse("{{ messages }}").render({{"messages", deep}}, kNow), Error);
+  EXPECT_THROW(ChatTemplate::parse("{{ messages }}").render(json::object{{"messages", deep}}, kNow), Error);
   const std::string text = repeated("[", 100'000) + repeated("]", 100'000);
-  EXPECT_THROW(ChatTemplate::parse("{{ s|from_json }}").render({{"s", text}}, kNow), Error);
+  EXPECT_THROW(ChatTemplate::parse("{{ s|from_json }}").render(json::object{{"s", text}}, kNow), Error);
 }
 
 TEST(TemplateLimitsTest, WorkOnHugeListsCountsAsWork) {
@@ -157,7 +157,7 @@ TEST(TemplateLimitsTest, ALongConversationIsWithinTheLimits) {
       "{% set ns.last = loop.revindex0 %}{% endif %}{% endfor %}{% for m in messages %}{% if loop.index0 <= ns.last %}"
       "{{ '<|' + m['role'] + '|>' + m.content | trim + (m.content.split('</think>')[-1] if loop.last else '') }}"
       "{% endif %}{% endfor %}");
-  EXPECT_EQ(chat.render({{"messages", messages}}, kNow).size(), 1999U * 2000 + 1000 * 8 + 999 * 13);
+  EXPECT_EQ(chat.render(json::object{{"messages", messages}}, kNow).size(), 1999U * 2000 + 1000 * 8 + 999 * 13);
 }
 
 }  // namespace

@@ -135,17 +135,5 @@ TEST(TemplateExtras, WhatTheReferenceRefusesIsDoneWhereItIsHarmless) {
   EXPECT_EQ(render("{{ [{'f': 1}]|map(attribute='f')|tojson }}"), "[1]");
 }
 
-TEST(NormalizeMessages, DropsNullsAndFillsInReasoning) {
-  const auto normalized = [](std::string_view messages) {
-    return json::serialize(normalize_messages(json::parse(messages).as_array()));
-  };
-  EXPECT_EQ(normalized(R"([{"role": "a", "content": null, "x": {"y": null}}])"), R"([{"role":"a","x":{"y":null}}])");
-  EXPECT_EQ(normalized(R"([{"role": "a", "reasoning": "r"}])"),
-            R"([{"thinking":"r","role":"a","reasoning":"r","reasoning_content":"r"}])");
-  EXPECT_EQ(normalized(R"([{"role": "a", "reasoning_content": "c", "thinking": "t"}])"),
-            R"([{"thinking":"t","role":"a","reasoning_content":"c"}])");
-  EXPECT_THROW(normalize_messages({}), Error);
-}
-
 }  // namespace
 }  // namespace ingle

@@ -169,7 +169,7 @@ int answer_once(Session& session, const Arguments& arguments, const std::string&
     object["settings"] = std::move(settings);
     if (arguments.flag("check-ops")) object["op_checks"] = to_json(session.op_checks());
     object["version"] = version();
-    put("{}\n", json_text(object));
+    put("{}\n", json_text(object, "tool_calls", calls_json(parsed)));
   } else if (output.line_open()) {
     write_stdout("\n");
   }

@@ -63,9 +63,10 @@ void set(Variables& variables, std::string name, std::string value) {
 // Messages alone, or an object as chat APIs and transformers have it: what is not messages is a variable.
 void read_conversation(const std::string& file, ChatRequest& request) {
   const std::string name = file == "-" ? "standard input" : file;
-  const json::value root = parse_json(read_text(file), name);
+  const std::string text = read_text(file);
+  const json::value root = parse_json(text, name);
   if (root.is_array()) {
-    request.messages_json = json::serialize(root);
+    request.messages_json = text;
     return;
   }
   const json::object* object = root.if_object();
@@ -74,20 +75,22 @@ void read_conversation(const std::string& file, ChatRequest& request) {
     fail(ErrorCode::kInvalidFile, "{}: no conversation: neither an array of messages nor an object with \"messages\"",
          name);
   const json::value* format = object->if_contains("format");
-  const bool saved = format && format->is_string() && format->get_string() == "ingle-conversation";
-  json::array all;
-  const json::value* system = object->if_contains("system");
-  if (saved && system && system->is_string() && !system->get_string().empty())
-    all.push_back(json::object{{"role", "system"}, {"content", *system}});
-  for (const json::value& message : messages->get_array()) all.push_back(message);
-  request.messages_json = json::serialize(all);
-  if (saved) return;
-  for (const auto& [key, value] : *object) {
-    if (key == "messages") continue;
-    if (key == "add_generation_prompt" && value.is_bool()) {
-      request.add_generation_prompt = value.get_bool();
+  if (format && format->is_string() && format->get_string() == "ingle-conversation") {
+    json::array all;
+    const json::value* system = object->if_contains("system");
+    if (system && system->is_string() && !system->get_string().empty())
+      all.push_back(json::object{{"role", "system"}, {"content", *system}});
+    for (const json::value& message : messages->get_array()) all.push_back(message);
+    request.messages_json = json::serialize(all);
+    return;
+  }
+  for (auto& [key, value] : json_members(text)) {
+    if (key == "messages") {
+      request.messages_json = std::move(value);
+    } else if (key == "add_generation_prompt" && (value == "true" || value == "false")) {
+      request.add_generation_prompt = value == "true";
     } else {
-      set(request.arguments, key, json::serialize(value));
+      set(request.arguments, key, std::move(value));
     }
   }
 }
@@ -108,9 +111,7 @@ ChatRequest read_request(const Arguments& arguments) {
     if (equals == argument.npos || equals == 0)
       fail(ErrorCode::kInvalidArgument, "--arg: '{}' is not NAME=VALUE", printable(argument));
     const std::string value = argument.substr(equals + 1);
-    json::error_code error;
-    json::parse(value, error);
-    set(request.arguments, argument.substr(0, equals), error ? json::serialize(json::value(value)) : value);
+    set(request.arguments, argument.substr(0, equals), is_json(value) ? value : json::serialize(json::value(value)));
   }
   if (arguments.flag("no-generation-prompt")) request.add_generation_prompt = false;
   return request;
