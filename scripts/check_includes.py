@@ -15,7 +15,7 @@ SOURCE_FOLDERS = {
     "base": [],
     "quant": [],
     "tensor": ["quant"],
-    "gguf": ["quant", "tensor", "ingle/input_files.h"],
+    "gguf": ["quant", "tensor", "ingle/input_files.h", "ingle/unfinished_file.h"],
     "text": ["ingle/answer.h"],  # plain data, and the parser behind it
     "convert": ["quant", "tensor", "gguf", "text"],
     "batch": ["quant", "tensor"],  # quant: a cache's type is a block format

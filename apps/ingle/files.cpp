@@ -69,7 +69,7 @@ AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::perms permis
   std::string pattern = path_.string() + ".XXXXXX";
   const int descriptor = ::mkstemp(pattern.data());
   if (descriptor < 0) fail_io(std::strerror(errno));
-  temporary_ = pattern;
+  temporary_ = UnfinishedFile(pattern);
   if (std::filesystem::exists(status)) permissions = status.permissions();
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -78,14 +78,12 @@ AtomicFile::AtomicFile(std::filesystem::path path, std::filesystem::perms permis
   if (!file_) {
     const int error = errno;
     ::close(descriptor);
-    ::unlink(temporary_.c_str());
     fail_io(std::strerror(error));
   }
 }
 
 AtomicFile::~AtomicFile() {
   if (file_) std::fclose(file_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
 }
 
 void AtomicFile::fail_io(const char* what) const { fail(ErrorCode::kIo, "{}: {}", path_.string(), what); }
@@ -101,9 +99,9 @@ void AtomicFile::commit() {
   file_ = nullptr;
   if (!flushed) fail_io(std::strerror(error));
   if (!closed) fail_io(std::strerror(errno));
-  if (temporary_.empty()) return;
-  if (std::rename(temporary_.c_str(), path_.c_str()) != 0) fail_io(std::strerror(errno));
-  temporary_.clear();
+  if (!temporary_) return;
+  if (std::rename(temporary_.path().c_str(), path_.c_str()) != 0) fail_io(std::strerror(errno));
+  temporary_.finished();
 }
 
 void write_file(const std::filesystem::path& path, std::string_view text, std::filesystem::perms permissions) {

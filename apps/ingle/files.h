@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "ingle/unfinished_file.h"
+
 namespace ingle::app {
 
 // The longest context that can be asked for, full of tokens of sixteen bytes: what a pipe that never ends may cost.
@@ -21,9 +23,9 @@ std::string read_text(const std::string& path, size_t most_bytes = kMostTextByte
 std::string read_file(const std::filesystem::path& path, size_t most_bytes = kMostTextBytes);
 
 // A file that appears under its name only when it is complete: it is written beside it and renamed by commit(). Without
-// commit() nothing is left. A file that is replaced keeps its permissions, a new one has `permissions` but for the
-// umask; a link stays one, and what it leads to is written. Throws Error that names the file: kIo, kInvalidArgument (a
-// directory).
+// commit() nothing is left, also if a signal ends the program. A file that is replaced keeps its permissions, a new one
+// has `permissions` but for the umask; a link stays one, and what it leads to is written. Throws Error that names the
+// file: kIo, kInvalidArgument (a directory).
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path, std::filesystem::perms permissions = std::filesystem::perms(0666));
@@ -38,7 +40,8 @@ class AtomicFile {
  private:
   [[noreturn]] void fail_io(const char* what) const;
 
-  std::filesystem::path path_, temporary_;
+  std::filesystem::path path_;
+  UnfinishedFile temporary_;  // none: what is written to is no regular file
   std::FILE* file_ = nullptr;
 };
 

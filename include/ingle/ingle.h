@@ -18,3 +18,4 @@
 #include "ingle/synthetic.h"
 #include "ingle/tensor_swap.h"
 #include "ingle/tokenizer_file.h"
+#include "ingle/unfinished_file.h"

@@ -58,7 +58,7 @@ AtomicFile::AtomicFile(std::filesystem::path target, Readers readers) : target_(
     name += fmt::format(".{}-{}.part", ::getpid(), i);
     descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
     if (descriptor_ >= 0) {
-      temporary_ = std::move(name);
+      temporary_ = UnfinishedFile(std::move(name));
     } else if (errno != EEXIST) {
       throw_io("create", errno);
     }
@@ -70,7 +70,7 @@ AtomicFile::AtomicFile(std::filesystem::path target, Readers readers) : target_(
 
 AtomicFile::AtomicFile(AtomicFile&& other) noexcept
     : target_(std::move(other.target_)),
-      temporary_(std::exchange(other.temporary_, {})),
+      temporary_(std::move(other.temporary_)),
       old_(std::exchange(other.old_, {})),
       committed_(other.committed_),
       descriptor_(std::exchange(other.descriptor_, -1)),
@@ -79,7 +79,6 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
 
 AtomicFile::~AtomicFile() {
   if (descriptor_ >= 0) ::close(descriptor_);
-  if (!temporary_.empty()) ::unlink(temporary_.c_str());
   if (!old_.empty()) ::unlink(old_.c_str());
 }
 
@@ -120,17 +119,17 @@ void AtomicFile::close() {
 }
 
 void AtomicFile::commit() {
-  INGLE_CHECK(descriptor_ < 0 && !temporary_.empty());
-  if (::rename(temporary_.c_str(), target_.c_str()) != 0) throw_io("rename the finished file", errno);
-  temporary_.clear();
+  INGLE_CHECK(descriptor_ < 0 && temporary_);
+  if (::rename(temporary_.path().c_str(), target_.c_str()) != 0) throw_io("rename the finished file", errno);
+  temporary_.finished();
   committed_ = true;
 }
 
 void AtomicFile::keep_old() {
-  INGLE_CHECK(old_.empty() && !temporary_.empty());
+  INGLE_CHECK(old_.empty() && temporary_);
   struct stat status {};
   if (::lstat(target_.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-  std::filesystem::path name = temporary_;
+  std::filesystem::path name = temporary_.path();
   name += ".old";
   // A second name leaves the first where it is; where a file can have only one, it has to move.
   if (::link(target_.c_str(), name.c_str()) != 0 && ::rename(target_.c_str(), name.c_str()) != 0)

@@ -7,14 +7,17 @@
 #include <span>
 #include <vector>
 
+#include "ingle/unfinished_file.h"
+
 namespace ingle::gguf {
 
 // Who may read a file that was not there before; one that is replaced keeps its permissions.
 enum class Readers { kAsUsual, kOwner };  // what the umask leaves; nobody else
 
 // Written to a temporary beside the target, which takes the target's name in commit(). Without commit() the temporary
-// is removed and whatever was at the target is left alone. A target that is a symbolic link stays one: the file it
-// leads to is written. Throws Error{kIo} naming target and cause (full disk, permission).
+// is removed, also by remove_unfinished_files(), and whatever was at the target is left alone. A target that is a
+// symbolic link stays one: the file it leads to is written. Throws Error{kIo} naming target and cause (full disk,
+// permission).
 class AtomicFile {
  public:
   // Throws Error{kInvalidArgument} when the target exists and is not a regular file.
@@ -41,8 +44,8 @@ class AtomicFile {
   [[noreturn]] void throw_io(const char* action, int error) const;
 
   std::filesystem::path target_;
-  std::filesystem::path temporary_;  // empty: nothing to remove
-  std::filesystem::path old_;        // what was at the target; empty: nothing is kept
+  UnfinishedFile temporary_;
+  std::filesystem::path old_;  // what was at the target; empty: nothing is kept
   bool committed_ = false;
   int descriptor_ = -1;
   uint64_t written_ = 0;
