@@ -34,7 +34,9 @@ std::span<const ExitCode> exit_codes() noexcept {
       {5, "unsupported: well formed, but nothing here implements it"},
       {6, "out of memory: says how much was wanted where that is known"},
       {7, "input or output failed: no permission, full disk, closed pipe"},
+      {129, "ended by SIGHUP: the terminal was closed"},
       {130, "interrupted by Ctrl-C"},
+      {143, "ended by SIGTERM"},
   };
   return kCodes;
 }

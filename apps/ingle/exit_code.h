@@ -14,7 +14,9 @@ struct ExitCode {
 };
 
 inline constexpr int kSuccess = 0;
-inline constexpr int kInterrupted = 130;  // 128 + SIGINT, as shells count
+inline constexpr int kInterrupted = 130;  // signal_status(SIGINT)
+
+constexpr int signal_status(int signal) noexcept { return 128 + signal; }  // as shells count
 
 int exit_status(ErrorCode code) noexcept;
 

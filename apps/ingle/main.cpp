@@ -68,5 +68,8 @@ int main(int count, char** values) {
   ingle::app::use_utf8_locale();
   ingle::app::install_signal_handlers();
   const std::vector<std::string> words(values + (count > 0 ? 1 : 0), values + count);
-  return ingle::app::guarded(words);
+  const int status = ingle::app::guarded(words);
+  // Work that heeds an ending signal ends in one way or another; the signal is why.
+  const int signal = ingle::app::ending_signal();
+  return signal != 0 ? ingle::app::signal_status(signal) : status;
 }

@@ -6,31 +6,84 @@
 #include <atomic>
 
 #include "apps/ingle/exit_code.h"
+#include "apps/ingle/terminal.h"
+#include "ingle/unfinished_file.h"
 
 namespace ingle::app {
 namespace {
 
-// A signal handler can reach nothing but a global.
-std::atomic<int> interrupts{0};
-static_assert(std::atomic<int>::is_always_lock_free);
+constexpr unsigned kGraceSeconds = 5;  // a container's supervisor kills after ten
 
-void on_interrupt(int) {
-  if (interrupts.fetch_add(1) >= 2) ::_exit(kInterrupted);
+// A signal handler can reach nothing but globals.
+std::atomic<int> interrupts{0}, ending{0};
+std::atomic<bool> heeded{false};
+static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
+
+// All of these are async-signal-safe.
+
+void leave_nothing_behind() noexcept {
+  remove_unfinished_files();
+  restore_terminal();
+}
+
+[[noreturn]] void end_now(int signal) noexcept {
+  leave_nothing_behind();
+  write_if_ready(STDERR_FILENO, "ingle: interrupted\n");
+  ::_exit(signal_status(signal));
+}
+
+void on_interrupt(int signal) {
+  if (interrupts.fetch_add(1) >= 2 && !heeded) end_now(signal);
+}
+
+void on_grace_over(int) { end_now(ending); }
+
+void on_death(int signal) {
+  leave_nothing_behind();
+  ::raise(signal);  // by SA_RESETHAND it does what it would have done
+}
+
+void set(int signal, void (*handler)(int), int flags = 0) noexcept {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = flags;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(signal, &action, nullptr);
+}
+
+void set_unless_ignored(int signal, void (*handler)(int), int flags = 0) noexcept {
+  struct sigaction before {};
+  if (::sigaction(signal, nullptr, &before) == 0 && before.sa_handler != SIG_IGN) set(signal, handler, flags);
+}
+
+void on_ending(int signal) {
+  int none = 0;
+  if (!ending.compare_exchange_strong(none, signal)) return;
+  set(SIGALRM, on_grace_over);
+  ::alarm(kGraceSeconds);
 }
 
 }  // namespace
 
 void install_signal_handlers() noexcept {
-  struct sigaction action {};
-  action.sa_handler = on_interrupt;
-  sigemptyset(&action.sa_mask);
-  ::sigaction(SIGINT, &action, nullptr);
-  action.sa_handler = SIG_IGN;
-  ::sigaction(SIGPIPE, &action, nullptr);
+  set_unless_ignored(SIGINT, on_interrupt);
+  set_unless_ignored(SIGTERM, on_ending);
+  set_unless_ignored(SIGHUP, on_ending);
+  set_unless_ignored(SIGQUIT, on_death, SA_RESETHAND);
+  set(SIGABRT, on_death, SA_RESETHAND);
+  set(SIGPIPE, SIG_IGN);
+  set(SIGXFSZ, SIG_IGN);
 }
 
-bool interrupted() noexcept { return interrupts.load(std::memory_order_relaxed) > 0; }
+bool interrupted() noexcept {
+  return interrupts.load(std::memory_order_relaxed) > 0 || ending.load(std::memory_order_relaxed) != 0;
+}
 
-void clear_interrupt() noexcept { interrupts.store(0); }
+void clear_interrupt() noexcept { interrupts = 0; }
+
+int ending_signal() noexcept { return ending; }
+
+HeedsInterrupts::HeedsInterrupts() noexcept { heeded = true; }
+HeedsInterrupts::~HeedsInterrupts() { heeded = false; }
 
 }  // namespace ingle::app

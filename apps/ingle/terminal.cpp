@@ -1,11 +1,13 @@
 #include "apps/ingle/terminal.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <clocale>
 #include <cstring>
@@ -27,6 +29,12 @@ int write_all(int descriptor, std::string_view text) noexcept {
   }
   return 0;
 }
+
+constexpr std::string_view kPasteMarksOn = "\x1b[?2004h", kPasteMarksOff = "\x1b[?2004l";
+
+// What restore_terminal() has to know, which a signal handler calls.
+termios modes_before;
+std::atomic<bool> modes_kept{false}, paste_marked{false};
 
 std::string scaled(double value, double base, std::initializer_list<const char*> units) {
   auto unit = units.begin();
@@ -68,6 +76,30 @@ void occupy_standard_streams() noexcept {
   for (int descriptor = 0; descriptor < 3; ++descriptor)
     if (::fcntl(descriptor, F_GETFD) < 0)
       ::open("/dev/null", descriptor == STDERR_FILENO ? O_WRONLY : O_RDONLY);  // takes the lowest free number: this one
+}
+
+void write_if_ready(int descriptor, std::string_view text) noexcept {
+  pollfd ready{.fd = descriptor, .events = POLLOUT, .revents = 0};
+  if (::poll(&ready, 1, 0) == 1) (void)!::write(descriptor, text.data(), text.size());
+}
+
+TerminalKeeper::TerminalKeeper() noexcept { modes_kept = ::tcgetattr(STDIN_FILENO, &modes_before) == 0; }
+TerminalKeeper::~TerminalKeeper() { modes_kept = false; }
+
+void restore_terminal() noexcept {
+  if (!modes_kept || ::tcgetpgrp(STDIN_FILENO) != ::getpgrp()) return;
+  ::tcsetattr(STDIN_FILENO, TCSANOW, &modes_before);
+  if (paste_marked) write_if_ready(STDOUT_FILENO, kPasteMarksOff);
+}
+
+PasteMarks::PasteMarks() {
+  write_stdout(kPasteMarksOn);
+  paste_marked = true;
+}
+
+PasteMarks::~PasteMarks() {
+  paste_marked = false;
+  write_all(STDOUT_FILENO, kPasteMarksOff);
 }
 
 QuietKeys::QuietKeys() {

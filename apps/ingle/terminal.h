@@ -37,6 +37,31 @@ int terminal_width() noexcept;  // of stdout, or of stderr; 80 when neither is a
 // writing to a closed stdout must fail, not land in a model.
 void occupy_standard_streams() noexcept;
 
+// Writes what can be written without waiting. Async-signal-safe.
+void write_if_ready(int descriptor, std::string_view text) noexcept;
+
+// While it lives, restore_terminal() puts the terminal on stdin back as it was when this was made. One at a time.
+class TerminalKeeper {
+ public:
+  TerminalKeeper() noexcept;
+  ~TerminalKeeper();
+  TerminalKeeper(const TerminalKeeper&) = delete;
+  TerminalKeeper& operator=(const TerminalKeeper&) = delete;
+};
+
+// For a sudden end: async-signal-safe, and without effect from the background, where the terminal is somebody else's.
+void restore_terminal() noexcept;
+
+// While it lives, the terminal marks where pasted text begins and ends: "\x1b[200~" and "\x1b[201~". Throws what
+// write_stdout() does.
+class PasteMarks {
+ public:
+  PasteMarks();
+  ~PasteMarks();
+  PasteMarks(const PasteMarks&) = delete;
+  PasteMarks& operator=(const PasteMarks&) = delete;
+};
+
 // While it lives, the terminal on stdin does not show what is typed: keys pressed during an answer wait for the next
 // prompt instead of getting between its words. Ctrl-C works.
 class QuietKeys {

@@ -194,6 +194,21 @@ fi
 # The reader is gone before anything is written, since it closes its end before the program starts.
 { sleep 0.3; "$ingle" --help 2> "$work/err"; echo $? > "$work/status"; } | true
 judge 7 'closed the pipe' "$(cat "$work/status")" 'broken pipe'
+# A limit on a file's size, and signals in the middle of writing one: nothing is left.
+mkdir "$work/written"
+(ulimit -f 100; "$ingle" synth smollm2-135m "$work/written/x.gguf" 2> "$work/err")
+judge 7 'File too large' $? 'a file beyond the limit on sizes'
+for signal in TERM HUP; do
+  "$ingle" synth smollm2-135m "$work/written/x.gguf" --type f32 > "$work/out" 2> "$work/err" &
+  writer=$!
+  while kill -0 $writer && [ -z "$(ls "$work/written")" ]; do sleep 0.02; done
+  kill -s $signal $writer
+  wait $writer
+  got=$?
+  if [ $signal = TERM ]; then expected=143; else expected=129; fi
+  judge $expected 'cancelled' $got "SIG$signal while a file is written"
+done
+if [ -z "$(ls "$work/written")" ]; then passed=$((passed + 1)); else report "left behind: $(ls "$work/written")"; fi
 refuses 7 'no-such-directory' generate commands-page "$work/no-such-directory/page.md"
 touch "$work/folder"
 refuses 7 'folder' generate man "$work/folder/man"

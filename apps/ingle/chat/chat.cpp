@@ -87,10 +87,11 @@ std::string Chat::prompt() const {
 void Chat::run() {
   put("{} ({}, context {}). /help shows the commands, Ctrl-D leaves.\n", printable(model_.info().name),
       model_.engine().device(), session_.options().context);
+  const HeedsInterrupts heeds;
   LineEditor editor(user_directory("XDG_STATE_HOME", ".local/state") / "history", complete);
   LineJoiner joiner;
   bool asked_twice = false;
-  while (!exit_) {
+  while (!exit_ && ending_signal() == 0) {
     const LineEditor::Input input = editor.read(joiner.pending() ? "... > " : prompt());
     if (input.outcome == LineEditor::Outcome::kEnd) {
       put("\n");
@@ -123,6 +124,7 @@ void Chat::run() {
 }
 
 void Chat::say(const std::string& text) {
+  clear_interrupt();  // from here on Ctrl-C is about this answer
   conversation_.messages.push_back({"user", text});
   ParsedAnswer parsed;
   try {
@@ -145,7 +147,6 @@ void Chat::say(const std::string& text) {
     AnswerOutput output(format,
                         format.plain() ? AnswerParser::Options() : model_.prompt_template().answer_options(request),
                         AnswerOutput::thinking_place(arguments_));
-    clear_interrupt();
     const QuietKeys quiet;
     last_ =
         answer(session_, sequence_, tokens, std::move(options), [&](std::string_view piece) { output.write(piece); });

@@ -12,7 +12,7 @@ class Chat {
  public:
   // `session` must outlive the chat. `arguments` are those of `run`; /set changes a copy.
   Chat(Session& session, const Arguments& arguments, uint64_t seed);
-  void run();  // until /exit, Ctrl-D, or Ctrl-C twice
+  void run();  // until /exit, Ctrl-D, Ctrl-C twice, SIGTERM or SIGHUP
   // The conversation with all that was read of it, so that nothing is read again. Throw what Session's functions do.
   void save_state(const std::string& file);
   void load_state(const std::string& file);

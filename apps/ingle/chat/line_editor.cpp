@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <cwchar>
+#include <optional>
 
 #include "apps/ingle/signals.h"
 #include "apps/ingle/terminal.h"
@@ -19,7 +20,6 @@ namespace {
 
 constexpr int kHistoryLines = 1000;
 constexpr char kInvisible = '\1';  // encloses what takes no columns in a prompt
-constexpr std::string_view kPasteOn = "\x1b[?2004h", kPasteOff = "\x1b[?2004l";
 constexpr std::wstring_view kPasteEnd = L"\x1b[201~";
 
 // A signal handler can reach nothing but globals.
@@ -76,6 +76,7 @@ struct LineEditor::State {
   std::filesystem::path history_file;
   Completer completer;
   std::string prompt;
+  TerminalKeeper terminal;
 
   static State& of(EditLine* editor) {
     void* data = nullptr;
@@ -173,20 +174,20 @@ LineEditor::Input LineEditor::read(const std::string& prompt) {
   s.prompt = prompt;
   // Shown in bold where the terminal can.
   const char* terminal = std::getenv("TERM");
-  const bool plain = !terminal || std::string_view(terminal) == "dumb";
-  if (!plain) {
+  std::optional<PasteMarks> marks;
+  if (terminal && std::string_view(terminal) != "dumb") {
     // libedit drops an escape at the very end of a prompt, so the last character (a space) comes after the reset.
     const size_t shown = prompt.empty() ? 0 : prompt.size() - 1;
     s.prompt = kInvisible + std::string("\x1b[1m") + kInvisible + prompt.substr(0, shown) + kInvisible + "\x1b[m" +
                kInvisible + prompt.substr(shown);
-    write_stdout(kPasteOn);
+    marks.emplace();
   }
   int count = 0;
   errno = 0;
   const char* line = el_gets(s.editor, &count);
-  if (!plain) write_stdout(kPasteOff);
+  marks.reset();
   if (!line || count <= 0) {
-    if (!interrupted()) return {Outcome::kEnd, {}};
+    if (!interrupted() || ending_signal() != 0) return {Outcome::kEnd, {}};
     clear_interrupt();
     const LineInfo* info = el_line(s.editor);
     write_stdout("\n");

@@ -21,7 +21,7 @@ class LineEditor {
   LineEditor(const LineEditor&) = delete;
   LineEditor& operator=(const LineEditor&) = delete;
 
-  enum class Outcome { kLine, kInterrupted, kEnd };
+  enum class Outcome { kLine, kInterrupted, kEnd };  // kEnd: Ctrl-D, SIGTERM, SIGHUP
   struct Input {
     Outcome outcome;
     std::string text;  // without the final newline; may hold several lines if pasted. After Ctrl-C: what stood there.

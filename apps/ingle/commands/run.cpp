@@ -14,6 +14,7 @@
 #include "apps/ingle/json_text.h"
 #include "apps/ingle/option_table.h"
 #include "apps/ingle/setup.h"
+#include "apps/ingle/signals.h"
 #include "apps/ingle/terminal.h"
 
 namespace ingle::app {
@@ -233,7 +234,12 @@ int run_model(const Arguments& arguments) {
   } else {
     Chat chat(session, arguments, seed);
     if (arguments.given("load-state")) chat.load_state(arguments.text("load-state"));
-    chat.run();
+    try {
+      chat.run();
+    } catch (const Error& error) {
+      // A terminal that hung up cannot be written to, but the conversation can be kept.
+      if (ending_signal() == 0 || error.code() != ErrorCode::kIo) throw;
+    }
     if (arguments.given("save-state")) chat.save_state(arguments.text("save-state"));
   }
   if (arguments.flag("profile")) write_stderr(profile_tables(session.profile(), "this run"));
