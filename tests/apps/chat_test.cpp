@@ -92,5 +92,20 @@ TEST_F(ChatOnATerminal, ASuddenEndRestoresTheTerminal) {
   }
 }
 
+TEST_F(ChatOnATerminal, TwoChatsAtOnceKeepWhatEachSaid) {
+  TerminalProgram first(chat(), folder()), second(chat(), folder());
+  for (TerminalProgram* program : {&first, &second}) ASSERT_TRUE(program->shows(kPrompt));
+  for (auto& [program, text] :
+       {std::pair(&first, "one\r"), std::pair(&second, "two\r"), std::pair(&first, "three\r")}) {
+    program->type(text);
+    ASSERT_TRUE(program->shows("Four, it is."));
+  }
+  for (TerminalProgram* program : {&first, &second}) {
+    program->type("/exit\r");
+    EXPECT_EQ(program->wait(), 0);
+  }
+  EXPECT_EQ(history(), "_HiStOrY_V2_\none\ntwo\nthree\n/exit\n/exit\n");
+}
+
 }  // namespace
 }  // namespace ingle::app

@@ -11,6 +11,7 @@
 #include <cwchar>
 #include <optional>
 
+#include "apps/ingle/chat/history_file.h"
 #include "apps/ingle/signals.h"
 #include "apps/ingle/terminal.h"
 #include "apps/ingle/utf8.h"
@@ -18,7 +19,6 @@
 namespace ingle::app {
 namespace {
 
-constexpr int kHistoryLines = 1000;
 constexpr char kInvisible = '\1';  // encloses what takes no columns in a prompt
 constexpr std::wstring_view kPasteEnd = L"\x1b[201~";
 
@@ -72,8 +72,7 @@ int read_character(EditLine* editor, wchar_t* character) {
 
 struct LineEditor::State {
   EditLine* editor = nullptr;
-  History* history = nullptr;
-  std::filesystem::path history_file;
+  HistoryFile history;
   Completer completer;
   std::string prompt;
   TerminalKeeper terminal;
@@ -129,21 +128,14 @@ struct LineEditor::State {
   }
 };
 
-LineEditor::LineEditor(std::filesystem::path history_file, Completer completer) : state_(std::make_unique<State>()) {
+LineEditor::LineEditor(std::filesystem::path history_file, Completer completer)
+    : state_(new State{.history = HistoryFile(std::move(history_file)), .completer = std::move(completer)}) {
   State& s = *state_;
-  s.history_file = std::move(history_file);
-  s.completer = std::move(completer);
-  s.history = history_init();
-  HistEvent event;
-  history(s.history, &event, H_SETSIZE, kHistoryLines);
-  history(s.history, &event, H_SETUNIQUE, 1);
-  history(s.history, &event, H_LOAD, s.history_file.c_str());
-
   s.editor = el_init("ingle", stdin, stdout, stderr);
   el_set(s.editor, EL_CLIENTDATA, &s);
   el_set(s.editor, EL_PROMPT_ESC, &State::show_prompt, kInvisible);
   el_set(s.editor, EL_EDITOR, "emacs");
-  el_set(s.editor, EL_HIST, history, s.history);
+  el_set(s.editor, EL_HIST, history, s.history.lines());
   el_set(s.editor, EL_GETCFN, &read_character);
   el_set(s.editor, EL_ADDFN, "ingle-paste", "insert pasted text", &State::paste);
   el_set(s.editor, EL_ADDFN, "ingle-complete", "complete a command", &State::complete);
@@ -157,17 +149,7 @@ LineEditor::LineEditor(std::filesystem::path history_file, Completer completer) 
   install(SIGCONT, on_continue);
 }
 
-LineEditor::~LineEditor() {
-  State& s = *state_;
-  std::error_code ignored;
-  std::filesystem::create_directories(s.history_file.parent_path(), ignored);
-  HistEvent event;
-  history(s.history, &event, H_SAVE, s.history_file.c_str());
-  std::filesystem::permissions(s.history_file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write,
-                               ignored);
-  el_end(s.editor);
-  history_end(s.history);
-}
+LineEditor::~LineEditor() { el_end(state_->editor); }
 
 LineEditor::Input LineEditor::read(const std::string& prompt) {
   State& s = *state_;
@@ -198,9 +180,6 @@ LineEditor::Input LineEditor::read(const std::string& prompt) {
   return {Outcome::kLine, std::move(text)};
 }
 
-void LineEditor::remember(const std::string& text) {
-  HistEvent event;
-  history(state_->history, &event, H_ENTER, text.c_str());
-}
+void LineEditor::remember(const std::string& text) { state_->history.add(text); }
 
 }  // namespace ingle::app

@@ -15,7 +15,7 @@ class LineEditor {
   // Words that may complete `line` (all up to the cursor).
   using Completer = std::function<std::vector<std::string>(const std::string& line)>;
 
-  // The history is read now and written by the destructor; one that cannot be read or written is not kept.
+  // The history is a HistoryFile.
   LineEditor(std::filesystem::path history_file, Completer completer);
   ~LineEditor();
   LineEditor(const LineEditor&) = delete;
