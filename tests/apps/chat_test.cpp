@@ -92,6 +92,17 @@ TEST_F(ChatOnATerminal, ASuddenEndRestoresTheTerminal) {
   }
 }
 
+TEST_F(ChatOnATerminal, APasteThatEndsInsideACharacterEndsWhereItsMarkSays) {
+  TerminalProgram program(chat(), folder());
+  ASSERT_TRUE(program.shows(kPrompt));
+  program.type("\x1b[200~a \xe2 b \xf0\x1b[201~ c\r");
+  EXPECT_TRUE(program.shows("Four, it is."));
+  ASSERT_TRUE(program.shows(kPrompt));
+  program.type("/exit\r");
+  EXPECT_EQ(program.wait(), 0);
+  EXPECT_THAT(history(), HasSubstr("c\n"));
+}
+
 TEST_F(ChatOnATerminal, TwoChatsAtOnceKeepWhatEachSaid) {
   TerminalProgram first(chat(), folder()), second(chat(), folder());
   for (TerminalProgram* program : {&first, &second}) ASSERT_TRUE(program->shows(kPrompt));

@@ -53,21 +53,6 @@ int read_byte(EditLine* editor, char* byte) {
   }
 }
 
-int read_character(EditLine* editor, wchar_t* character) {
-  std::string bytes(1, '\0');
-  if (const int n = read_byte(editor, bytes.data()); n != 1) return n;
-  const unsigned char lead = static_cast<unsigned char>(bytes[0]);
-  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-  while (bytes.size() < length) {
-    char byte;
-    if (const int n = read_byte(editor, &byte); n != 1) return n;
-    bytes += byte;
-  }
-  const Utf8Character c = first_character(bytes);
-  *character = c.valid ? static_cast<wchar_t>(c.code_point) : L'\xfffd';
-  return 1;
-}
-
 }  // namespace
 
 struct LineEditor::State {
@@ -76,6 +61,7 @@ struct LineEditor::State {
   Completer completer;
   std::string prompt;
   TerminalKeeper terminal;
+  std::optional<char> kept;  // a byte read too far: another character begins with it
 
   static State& of(EditLine* editor) {
     void* data = nullptr;
@@ -84,6 +70,28 @@ struct LineEditor::State {
   }
 
   static char* show_prompt(EditLine* editor) { return of(editor).prompt.data(); }
+
+  // A character that is cut off becomes U+FFFD and takes nothing with it that comes after: the end of a paste does.
+  static int read_character(EditLine* editor, wchar_t* character) {
+    std::optional<char>& kept = of(editor).kept;
+    char byte = kept.value_or('\0');
+    if (!std::exchange(kept, std::nullopt))
+      if (const int n = read_byte(editor, &byte); n != 1) return n;
+    std::string bytes(1, byte);
+    const unsigned char lead = static_cast<unsigned char>(byte);
+    const size_t length = lead >= 0xf8 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
+    while (bytes.size() < length) {
+      if (const int n = read_byte(editor, &byte); n != 1) return n;
+      if ((byte & 0xc0) != 0x80) {
+        kept = byte;
+        break;
+      }
+      bytes += byte;
+    }
+    const Utf8Character c = first_character(bytes);
+    *character = c.valid ? static_cast<wchar_t>(c.code_point) : L'\xfffd';
+    return 1;
+  }
 
   // Everything up to the end mark goes into the line as it is: a line break in a paste sends nothing off.
   static unsigned char paste(EditLine* editor, int) {
@@ -136,7 +144,7 @@ LineEditor::LineEditor(std::filesystem::path history_file, Completer completer)
   el_set(s.editor, EL_PROMPT_ESC, &State::show_prompt, kInvisible);
   el_set(s.editor, EL_EDITOR, "emacs");
   el_set(s.editor, EL_HIST, history, s.history.lines());
-  el_set(s.editor, EL_GETCFN, &read_character);
+  el_set(s.editor, EL_GETCFN, &State::read_character);
   el_set(s.editor, EL_ADDFN, "ingle-paste", "insert pasted text", &State::paste);
   el_set(s.editor, EL_ADDFN, "ingle-complete", "complete a command", &State::complete);
   el_set(s.editor, EL_BIND, "\\e[200~", "ingle-paste", nullptr);
