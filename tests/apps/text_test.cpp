@@ -125,6 +125,15 @@ TEST(LineJoiner, APasteOfSeveralLinesMayHoldAWholeBlock) {
   EXPECT_EQ(joiner.add("\"\"\"one\ntwo\"\"\""), "one\ntwo");
 }
 
+TEST(LineJoiner, APasteThatBeginsWithQuotesIsAMessageAsItIs) {
+  for (const char* paste :
+       {"\"\"\"Docstring.\"\"\"\ndef f():\n return 1", "\"\"\"a\"\"\"\nb = \"\"\"c\"\"\"", "\"\"\"\n\""}) {
+    LineJoiner joiner;
+    EXPECT_EQ(joiner.add(paste), paste);
+    EXPECT_FALSE(joiner.pending());
+  }
+}
+
 TEST(LineJoiner, AResetForgets) {
   LineJoiner joiner;
   joiner.add("\"\"\"one");

@@ -7,10 +7,18 @@ namespace {
 
 constexpr std::string_view kQuotes = "\"\"\"";
 
+// Lines that come together were pasted: they are a message as they are, unless all of them are one block.
+bool opens_block(std::string_view text) {
+  if (!text.starts_with(kQuotes)) return false;
+  const std::string_view rest = text.substr(kQuotes.size());
+  return rest.find('\n') == rest.npos ||
+         (rest.ends_with(kQuotes) && rest.find(kQuotes) == rest.size() - kQuotes.size());
+}
+
 }  // namespace
 
 std::optional<std::string> LineJoiner::add(std::string_view line) {
-  if (!pending_ && line.starts_with(kQuotes)) {
+  if (!pending_ && opens_block(line)) {
     block_ = true;
     line.remove_prefix(kQuotes.size());
     if (line.empty()) {  // a block that begins on the next line

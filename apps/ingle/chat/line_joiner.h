@@ -9,7 +9,8 @@ namespace ingle::app {
 
 class LineJoiner {
  public:
-  // The whole message once it is complete; nullopt while more lines are wanted.
+  // The whole message once it is complete; nullopt while more lines are wanted. Several lines in one are a paste:
+  // quotes that open it and close elsewhere than at its end are its own.
   std::optional<std::string> add(std::string_view line);
   bool pending() const noexcept { return pending_; }
   void reset();
