@@ -24,12 +24,9 @@ Generation answer(Session& session, SequenceId sequence, std::span<const TokenId
                   const std::function<void(std::string_view)>& on_text) {
   const int64_t context = session.options().context;
   const int64_t size = static_cast<int64_t>(prompt.size());
-  if (size > context) {
-    const int64_t trained = session.model().info().context_length;
-    fail(ErrorCode::kInvalidArgument, "the prompt has {} tokens, the context holds {}; shorten it or use -c {}{}", size,
-         context, size + 512,
-         trained > 0 && size > trained ? fmt::format(" (the model was trained for {})", trained) : "");
-  }
+  if (size > context)
+    fail(ErrorCode::kInvalidArgument, "the prompt has {} tokens, the context holds {}; shorten it or use {}", size,
+         context, larger_context(session.model(), size));
   Generation partial;
   partial.finish = FinishReason::kCancelled;
   partial.prompt_tokens = size;
@@ -46,6 +43,13 @@ Generation answer(Session& session, SequenceId sequence, std::span<const TokenId
     if (error.code() == ErrorCode::kCancelled) return partial;
     throw;
   }
+}
+
+std::string larger_context(const Model& model, int64_t tokens) {
+  constexpr int64_t kAnswer = 512;
+  const int64_t trained = model.info().context_length;
+  return fmt::format("-c {}{}", tokens + kAnswer,
+                     trained > 0 && tokens > trained ? fmt::format(" (the model was trained for {})", trained) : "");
 }
 
 double prompt_rate(const Generation& generation) {

@@ -20,6 +20,9 @@ GenerateOptions generate_options(const Arguments& arguments, const Model& model)
 Generation answer(Session& session, SequenceId sequence, std::span<const TokenId> prompt, GenerateOptions options,
                   const std::function<void(std::string_view)>& on_text);
 
+// What holds `tokens` and an answer to them: "-c 5012 (the model was trained for 4096)".
+std::string larger_context(const Model& model, int64_t tokens);
+
 double prompt_rate(const Generation& generation);      // tokens read per second, without the reused ones; 0: none
 double generation_rate(const Generation& generation);  // tokens per second after the first; 0: unknown
 

@@ -118,5 +118,15 @@ TEST_F(ChatOnATerminal, TwoChatsAtOnceKeepWhatEachSaid) {
   EXPECT_EQ(history(), "_HiStOrY_V2_\none\ntwo\nthree\n/exit\n/exit\n");
 }
 
+TEST_F(ChatOnATerminal, AMessageThatIsTooLongIsToldTheContextThatHoldsIt) {
+  std::vector<std::string> words = chat();
+  words.insert(words.end(), {"-c", "64"});
+  TerminalProgram program(words, folder());
+  ASSERT_TRUE(program.shows(kPrompt));
+  program.type(std::string(200, 'a') + "\r");
+  EXPECT_TRUE(program.shows("has 219 tokens, and the context holds 64"));
+  EXPECT_TRUE(program.shows("ingle run -c 731 holds it"));
+}
+
 }  // namespace
 }  // namespace ingle::app

@@ -135,9 +135,8 @@ void Chat::say(const std::string& text) {
     if (size >= context)
       fail(ErrorCode::kInvalidArgument,
            "with this message the conversation has {} tokens, and the context holds {}: the message was not sent. "
-           "/undo takes "
-           "back an exchange, /reset starts anew, and ingle run -c {} holds more",
-           size, context, context * 2);
+           "/undo takes back an exchange, /reset starts anew, and ingle run {} holds it",
+           size, context, larger_context(model_, size));
     GenerateOptions options = generate_options(arguments_, model_);
     // Each answer draws other numbers, and the same conversation with the same seed draws the same ones.
     options.sampling.seed = seed_ + conversation_.messages.size() / 2;
