@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 
 #include "apps/ingle/exit_code.h"
 #include "apps/ingle/terminal.h"
+#include "ingle/mapped_files.h"
 #include "ingle/unfinished_file.h"
 
 namespace ingle::app {
@@ -43,6 +45,22 @@ void on_death(int signal) {
   ::raise(signal);  // by SA_RESETHAND it does what it would have done
 }
 
+// A page of a file in memory that is no longer there.
+void on_bus_error(int signal, siginfo_t* fault, void*) {
+  static std::atomic<bool> first{true};
+  if (!first.exchange(false))
+    for (;;) ::pause();  // other threads need the page too: the first of them speaks
+  leave_nothing_behind();
+  if (const char* name = fault->si_code > 0 ? mapped_file_at(fault->si_addr) : nullptr) {  // not somebody's kill
+    write_if_ready(STDERR_FILENO, "ingle: ");
+    write_if_ready(STDERR_FILENO, {name, std::strlen(name)});
+    write_if_ready(STDERR_FILENO, ": became shorter while it was in use, or its disk failed; see to the file first\n");
+    ::_exit(exit_status(ErrorCode::kIo));
+  }
+  ::signal(signal, SIG_DFL);
+  ::raise(signal);
+}
+
 void set(int signal, void (*handler)(int), int flags = 0) noexcept {
   struct sigaction action {};
   action.sa_handler = handler;
@@ -71,6 +89,11 @@ void install_signal_handlers() noexcept {
   set_unless_ignored(SIGHUP, on_ending);
   set_unless_ignored(SIGQUIT, on_death, SA_RESETHAND);
   set(SIGABRT, on_death, SA_RESETHAND);
+  struct sigaction action {};
+  action.sa_sigaction = on_bus_error;
+  action.sa_flags = SA_SIGINFO;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(SIGBUS, &action, nullptr);
   set(SIGPIPE, SIG_IGN);
   set(SIGXFSZ, SIG_IGN);
 }

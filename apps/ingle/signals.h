@@ -7,7 +7,8 @@ namespace ingle::app {
 // nobody heeded for five seconds, end the program with status 128 + signal; SIGQUIT (Ctrl-\) kills it at once. Each of
 // them removes unfinished files first and leaves the terminal as it was. What the parent ignores, as nohup does, stays
 // ignored. SIGPIPE and SIGXFSZ are ignored, so that writing to a closed pipe or beyond a limit fails instead of
-// killing. System calls are interrupted, not restarted.
+// killing. SIGBUS for a page of a mapped file that is no longer there names the file and ends with the status of kIo.
+// System calls are interrupted, not restarted.
 void install_signal_handlers() noexcept;
 
 bool interrupted() noexcept;

@@ -10,6 +10,7 @@
 #include "ingle/importance.h"
 #include "ingle/input_files.h"
 #include "ingle/inspect.h"
+#include "ingle/mapped_files.h"
 #include "ingle/model.h"
 #include "ingle/prompt_template.h"
 #include "ingle/quantize.h"

@@ -12,6 +12,8 @@
 
 namespace ingle {
 
+constinit SignalSet<const MappedFile::Place> MappedFile::places;  // a signal handler can reach nothing but a global
+
 MappedFile MappedFile::open(const std::filesystem::path& path) {
   const RegularFile file(path);
   if (file.size() == 0) throw_error(ErrorCode::kInvalidFile, "{}: is empty", file.name());
@@ -23,20 +25,33 @@ MappedFile MappedFile::open(const std::filesystem::path& path) {
   MappedFile mapped;
   mapped.data_ = static_cast<const std::byte*>(data);
   mapped.size_ = file.size();
+  mapped.place_ = places.add(std::make_unique<const Place>(Place{mapped.data_, mapped.size_, file.name()}));
   return mapped;
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+    : data_(std::exchange(other.data_, nullptr)),
+      size_(std::exchange(other.size_, 0)),
+      place_(std::move(other.place_)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(data_, other.data_);  // ours is unmapped with `other`
   std::swap(size_, other.size_);
+  std::swap(place_, other.place_);
   return *this;
 }
 
 MappedFile::~MappedFile() {
   if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
+}
+
+const char* MappedFile::name_at(const void* address) noexcept {
+  const char* name = nullptr;
+  const auto* byte = static_cast<const std::byte*>(address);
+  places.take_all([&](const Place& place) {
+    if (byte >= place.data && byte < place.data + place.size) name = place.name.c_str();
+  });
+  return name;
 }
 
 void MappedFile::drop(size_t offset, size_t bytes) const noexcept {

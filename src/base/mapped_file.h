@@ -4,11 +4,15 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
+#include <string>
+
+#include "base/signal_set.h"
 
 namespace ingle {
 
 // Owns one mapping of a whole file; movable, and the bytes do not move with it. Const methods are thread-safe.
-// Another process that cuts the file short while it is mapped makes the lost pages fault (SIGBUS), as with any mapping.
+// Another process that cuts the file short while it is mapped makes the lost pages fault (SIGBUS), as with any mapping;
+// name_at() tells the handler whose page it was.
 class MappedFile {
  public:
   // Throws Error: kNotFound (no such file), kInvalidFile (a directory, a pipe or device, an empty file), kOutOfMemory
@@ -28,9 +32,21 @@ class MappedFile {
   // From now on a page of this range is read only when it is touched itself, not because a neighbour was.
   void read_alone(size_t offset, size_t bytes) const noexcept;
 
+  // For a signal handler that ends the process: the name of the file that is mapped at `address`, null if none is.
+  // Asked once, since it empties the list of what is mapped. Async-signal-safe.
+  static const char* name_at(const void* address) noexcept;
+
  private:
+  struct Place {
+    const std::byte* data;
+    size_t size;
+    std::string name;
+  };
+  static constinit SignalSet<const Place> places;
+
   const std::byte* data_ = nullptr;
   size_t size_ = 0;
+  SignalSet<const Place>::Member place_;
 };
 
 }  // namespace ingle

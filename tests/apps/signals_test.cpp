@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/mapped_file.h"
 #include "ingle/unfinished_file.h"
 #include "tests/gguf/temporary_folder.h"
 
@@ -73,6 +74,29 @@ TEST(SignalsDeathTest, WhatTheParentIgnoresStaysIgnored) {
                 return !interrupted();
               }),
               ExitedWithCode(0), "");
+}
+
+TEST(SignalsDeathTest, AMappedFileThatBecomesShorterIsNamed) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.write("model", std::string(100'000, 'x'));
+  const auto read_beyond_the_end = [&] {
+    install_signal_handlers();
+    const UnfinishedFile file(folder.write("half", ""));
+    const MappedFile mapped = MappedFile::open(path);
+    std::filesystem::resize_file(path, 10'000);
+    ::_exit(static_cast<int>(*const_cast<const volatile std::byte*>(&mapped.bytes()[90'000])));
+  };
+  EXPECT_EXIT(read_beyond_the_end(), ExitedWithCode(7), "^ingle: .*/model: became shorter while it was in use.*\n$");
+  EXPECT_EQ(folder.names(), std::vector<std::string>({"model"}));
+}
+
+TEST(SignalsDeathTest, AnyOtherBusErrorKills) {
+  EXPECT_EXIT(check([] {
+                install_signal_handlers();
+                ::raise(SIGBUS);
+                return true;
+              }),
+              KilledBySignal(SIGBUS), "");
 }
 
 }  // namespace

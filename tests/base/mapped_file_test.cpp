@@ -87,6 +87,19 @@ TEST_F(MappedFileTest, CanReadAgainWhatWasDropped) {
   EXPECT_TRUE(as_text(file) == bytes);
 }
 
+TEST_F(MappedFileTest, AHandlerLearnsWhoseAddressItIs) {
+  const std::filesystem::path path = write("a", "bytes");
+  MappedFile moved = MappedFile::open(path);
+  const MappedFile file = std::move(moved);
+  const MappedFile other = MappedFile::open(write("b", "others"));
+  EXPECT_STREQ(MappedFile::name_at(file.bytes().data() + 4), path.c_str());
+}
+
+TEST_F(MappedFileTest, WhatIsNoLongerMappedIsNobodys) {
+  const std::byte* address = MappedFile::open(write("a", "bytes")).bytes().data();
+  EXPECT_EQ(MappedFile::name_at(address), nullptr);
+}
+
 TEST_F(MappedFileTest, SaysWhatItCannotMap) {
   const std::string folder = folder_.native();
   expect_error(folder_ / "none", ErrorCode::kNotFound, folder + "/none: no such file");
