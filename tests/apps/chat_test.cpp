@@ -72,7 +72,8 @@ TEST_F(ChatOnATerminal, CtrlCStopsTheAnswerHoweverOftenItIsPressed) {
     ::usleep(20'000);
   }
   EXPECT_TRUE(program.shows("(stopped)"));
-  EXPECT_TRUE(program.shows(kPrompt));
+  program.type("/stats\r");
+  EXPECT_TRUE(program.shows("  seed "));
   program.type("/exit\r");
   EXPECT_EQ(program.wait(), 0);
   EXPECT_TRUE(program.terminal_is_restored());

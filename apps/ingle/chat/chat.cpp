@@ -20,6 +20,8 @@
 namespace ingle::app {
 namespace {
 
+constexpr std::chrono::seconds kHammering{1};  // between two presses of Ctrl-C that mean the same
+
 std::string_view trim(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t\n");
   if (begin == text.npos) return {};
@@ -100,6 +102,11 @@ void Chat::run() {
     if (input.outcome == LineEditor::Outcome::kInterrupted) {
       const bool empty = input.text.empty() && !joiner.pending();
       joiner.reset();
+      const auto now = std::chrono::steady_clock::now();
+      if (empty && now - stopped_ < kHammering) {  // somebody who wanted the answer to stop, not to leave
+        stopped_ = now;
+        continue;
+      }
       if (empty && asked_twice) return;
       asked_twice = empty;
       if (empty) put("(Ctrl-C again or Ctrl-D leaves)\n");
@@ -161,6 +168,7 @@ void Chat::say(const std::string& text) {
     conversation_.messages.push_back({"assistant", parsed.text, parsed.thinking});
   }
   explain_finish(last_);
+  if (last_.finish == FinishReason::kCancelled) stopped_ = std::chrono::steady_clock::now();
   if (show_stats_) put("({})\n", statistics_line(last_));
   clear_interrupt();
 }

@@ -1,6 +1,8 @@
 // The conversation on the terminal: a prompt that shows how full the context is, answers as they come, /commands.
 #pragma once
 
+#include <chrono>
+
 #include "apps/ingle/chat/conversation.h"
 #include "apps/ingle/chat/line_editor.h"
 #include "apps/ingle/options.h"
@@ -51,6 +53,7 @@ class Chat {
   std::optional<AnswerFormat> format_;  // once it is needed
   Generation last_;
   bool show_stats_, exit_ = false;
+  std::chrono::steady_clock::time_point stopped_ = {};  // when Ctrl-C last stopped an answer
 };
 
 }  // namespace ingle::app
