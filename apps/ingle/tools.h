@@ -5,7 +5,7 @@
 
 namespace ingle::app {
 
-// A file's JSON array of tools, in one line, as the template variable takes it. Each is an object with a name, or with
+// A file's JSON array of tools as it is written, "[]" where it has none. Each is an object with a name, or with
 // a "function" that has one. Throws Error: kInvalidFile (names the tool by its number, from 0), and what read_text()
 // and parse_json() throw.
 std::string read_tools(const std::string& file);
