@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <exception>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -130,7 +131,8 @@ void RowEncoder::encode(std::string_view name, const ReadRows& read, const Forma
   TaskCounter tasks(count, at_once(kNumbersATask, columns));
   std::mutex mutex;
   std::optional<NotFinite> bad;  // the first
-  pool_.run([&](int) {
+  std::exception_ptr failed;
+  const auto work = [&] {
     std::vector<float> numbers, decoded(static_cast<size_t>(columns));
     RoundingError mine;
     std::optional<NotFinite> my_bad;
@@ -158,7 +160,16 @@ void RowEncoder::encode(std::string_view name, const ReadRows& read, const Forma
     if (error == nullptr) return;
     error->squares += mine.squares;
     error->all += mine.all;
+  };
+  pool_.run([&](int) {
+    try {
+      work();
+    } catch (...) {  // no memory, or rows that cannot be read
+      const std::lock_guard lock(mutex);
+      failed = std::current_exception();
+    }
   });
+  if (failed) std::rethrow_exception(failed);
   if (bad) refuse(name, *bad, format);
 }
 

@@ -11,6 +11,7 @@
 #include "gguf/writer.h"
 #include "ingle/convert.h"
 #include "ingle/ingle.h"
+#include "runtime/file_types.h"
 #include "tests/expect_error.h"
 #include "tests/gguf/temporary_folder.h"
 
@@ -280,6 +281,15 @@ TEST_F(Quantize, WhatCannotBeIsSaid) {
   EXPECT_NE(complaint({.progress = [](double) { return false; }}).find("cancelled"), std::string::npos);
   EXPECT_THROW(quantize_file(source(), source()), Error);
   EXPECT_THROW(quantize_file(folder_ / "absent.gguf", target()), Error);
+}
+
+TEST(RowEncoder, WhatFailsInAThreadFailsTheCall) {
+  RowEncoder encoder(3);
+  std::vector<std::byte> out;
+  const auto no_memory = [](int64_t first, int64_t, float*) {
+    if (first > 0) throw std::bad_alloc();
+  };
+  EXPECT_THROW(encoder.encode("t", no_memory, format_of(DType::kF16), 65536, 0, 8, nullptr, out), std::bad_alloc);
 }
 
 }  // namespace
