@@ -1,7 +1,10 @@
 #include "apps/ingle/answer_output.h"
 
+#include <fmt/ranges.h>
+
 #include <boost/json.hpp>
 #include <cstdlib>
+#include <vector>
 
 #include "apps/ingle/fail.h"
 #include "apps/ingle/json_text.h"
@@ -122,13 +125,13 @@ void add_json(const ParsedAnswer& parsed, boost::json::object& object) {
 }
 
 std::string calls_json(const ParsedAnswer& parsed) {
-  std::string calls;
+  std::vector<std::string> calls;
   for (const ToolCall& call : parsed.calls) {
     boost::json::object entry{{"name", call.name}};
     if (!call.id.empty()) entry["id"] = call.id;
-    calls += (calls.empty() ? "" : ",") + json_text(entry, "arguments", call.arguments);
+    calls.push_back(json_text(entry, "arguments", call.arguments));
   }
-  return "[" + calls + "]";
+  return fmt::format("[{}]", fmt::join(calls, ","));
 }
 
 }  // namespace ingle::app
