@@ -104,6 +104,12 @@ class TerminalProgram {
     ::tcgetattr(slave_, &modes);
     return (modes.c_lflag & (ICANON | ECHO | ISIG)) == (ICANON | ECHO | ISIG);
   }
+  // Until it is not: a prompt shows before keys are read.
+  bool changes_terminal() const {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (terminal_is_restored() && std::chrono::steady_clock::now() < deadline) ::usleep(1'000);
+    return !terminal_is_restored();
+  }
 
  private:
   static constexpr std::chrono::seconds kPatience{60};
