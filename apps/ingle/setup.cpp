@@ -264,7 +264,8 @@ void warn_unweighted(int64_t matrices) {
   if (matrices == 0) return;
   note(
       "ingle: warning: {} matrices have fewer than three and a half bits and nothing says what matters in them: the "
-      "model will be much worse than it could be; measure a larger file with ingle imatrix, and quantize it --imatrix",
+      "model will be much worse than it could be; measure a larger file with ingle imatrix and quantize that with "
+      "--imatrix",
       matrices);
 }
 

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "runtime/file_types.h"
 #include "runtime/measuring_ops.h"
 
 namespace ingle {
@@ -22,10 +23,7 @@ std::string resolve_cache_type(std::string_view option, const std::string& name,
   const Format* format = name.empty() ? &format_of(preferred) : find_format(name);
   if (format == nullptr)
     throw_error(ErrorCode::kInvalidArgument, "{}: '{}' is not a type; f32, f16, i16, q8_0 and q4_0 are", option, name);
-  std::string own(format->name);
-  std::transform(own.begin(), own.end(), own.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return own;
+  return lower_case(format->name);
 }
 
 int64_t blocks_for(int64_t positions) { return (positions + kKvBlockPositions - 1) / kKvBlockPositions; }
